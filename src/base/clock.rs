@@ -1,0 +1,100 @@
+//! Time of day as a value, and the one trait through which it is asked for.
+//!
+//! Durations are never computed from it: clocks jump. It stamps what a person or a model will read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A moment in UTC with millisecond precision, written as `2026-11-16T06:11:53.123Z` everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    pub const EPOCH: Self = Self(0);
+    /// The last millisecond of the year 9999: what a broken clock is clamped to, so that it can always be written.
+    const LATEST_MS: i64 = 253_402_207_200_999;
+
+    /// Returns the moment `millis` after 1970, clamped to what the written form can express.
+    pub const fn from_millis(millis: i64) -> Self {
+        if millis < 0 {
+            Self(0)
+        } else if millis > Self::LATEST_MS {
+            Self(Self::LATEST_MS)
+        } else {
+            Self(millis)
+        }
+    }
+
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    fn civil(self) -> jiff::Timestamp {
+        // The constructor clamps to years 1970-9999, which jiff can always represent.
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    /// Returns the moment to the second, without the fraction: the form that models and people read.
+    pub fn to_seconds_string(self) -> String {
+        self.civil().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    }
+
+    /// Returns the moment in a form that is safe in a file name.
+    pub fn to_file_stamp(self) -> String {
+        self.civil().strftime("%Y%m%dT%H%M%S%3fZ").to_string()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.civil().strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = jiff::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse::<jiff::Timestamp>().map(|moment| Self::from_millis(moment.as_millisecond()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Timestamp;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a moment such as 2026-11-16T06:11:53.123Z")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Tells the time of day. Everything that stamps takes one, so that tests decide what time it is.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(jiff::Timestamp::now().as_millisecond())
+    }
+}

@@ -1,0 +1,202 @@
+//! Identities: one newtype per kind of thing, all ULIDs, all made by one monotone source.
+//!
+//! Invariant: an [`IdSource`] never hands out an id that sorts at or below one it has made or been shown,
+//! whatever the clock does. The order of events therefore never depends on the time of day.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ulid::Ulid;
+
+use crate::base::clock::Clock;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident, $what:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Ulid);
+
+        impl $name {
+            /// Returns the id that `source` makes next.
+            pub fn fresh(source: &IdSource) -> Self {
+                Self(source.next())
+            }
+
+            pub const fn from_ulid(ulid: Ulid) -> Self {
+                Self(ulid)
+            }
+
+            pub const fn ulid(self) -> Ulid {
+                self.0
+            }
+
+            /// Returns the first characters, enough for a person to tell ids apart on a screen.
+            pub fn short(self) -> String {
+                let mut text = self.to_string();
+                text.truncate(SHORT_LEN);
+                text
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut buffer = [0; ulid::ULID_LEN];
+                f.pad(self.0.array_to_str(&mut buffer))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                parse(text).map(Self).ok_or_else(|| InvalidId { what: $what, text: text.to_owned() })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut buffer = [0; ulid::ULID_LEN];
+                serializer.serialize_str(self.0.array_to_str(&mut buffer))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("the id of ", $what, " (26 characters)"))
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+    )*};
+}
+
+/// How many characters of an id are shown to people, and the fewest that name a task.
+pub const SHORT_LEN: usize = 12;
+
+ids! {
+    /// Names a git repository that is worked on.
+    ProjectId, "a project";
+    /// Names a node of a project's tree, and with it the session that belongs to it.
+    TaskId, "a task";
+    /// Names one line of a session.
+    EventId, "an event";
+    /// Names something said to a task.
+    MessageId, "a message";
+    /// Names something only the person can answer.
+    AskId, "an ask";
+    /// Names one request to a model and what came of it.
+    TurnId, "a turn";
+    /// Names one life of the agent loop on a task.
+    RunId, "a run";
+}
+
+/// Only the canonical spelling is an id: ULID's decoder also takes lower case and look-alike letters, and then
+/// one thing would have several names on disk.
+fn parse(text: &str) -> Option<Ulid> {
+    let ulid = Ulid::from_string(text).ok()?;
+    let mut buffer = [0; ulid::ULID_LEN];
+    (ulid.array_to_str(&mut buffer) == text).then_some(ulid)
+}
+
+/// A text that should have been an id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not the id of {what}: an id has 26 characters, 0-9 and A-Z without I, L, O and U")]
+pub struct InvalidId {
+    what: &'static str,
+    text: String,
+}
+
+/// Makes ids. Cloning shares the sequence: the whole process uses one.
+#[derive(Clone)]
+pub struct IdSource {
+    clock: Arc<dyn Clock>,
+    state: Arc<Mutex<Sequence>>,
+}
+
+struct Sequence {
+    last: Ulid,
+    entropy: Entropy,
+}
+
+enum Entropy {
+    System,
+    Seeded(u64),
+}
+
+impl IdSource {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_entropy(clock, Entropy::System)
+    }
+
+    /// Returns a source whose ids follow from `seed` and the clock alone, for simulations that must repeat.
+    pub fn seeded(clock: Arc<dyn Clock>, seed: u64) -> Self {
+        Self::with_entropy(clock, Entropy::Seeded(seed))
+    }
+
+    fn with_entropy(clock: Arc<dyn Clock>, entropy: Entropy) -> Self {
+        Self { clock, state: Arc::new(Mutex::new(Sequence { last: Ulid::nil(), entropy })) }
+    }
+
+    /// Raises the floor: every later id sorts above `seen`. Called with what a log already holds, so that a clock
+    /// that went back between two runs cannot make new events look older than old ones.
+    pub fn observe(&self, seen: Ulid) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.last = state.last.max(seen);
+    }
+
+    pub(crate) fn next(&self) -> Ulid {
+        let now = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = if now > state.last.timestamp_ms() {
+            Ulid::from_parts(now, state.entropy.draw())
+        } else {
+            state.last.increment().unwrap_or_else(|exhausted| Ulid::from_parts(exhausted.timestamp_ms() + 1, 0))
+        };
+        state.last = next;
+        next
+    }
+}
+
+impl fmt::Debug for IdSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdSource")
+    }
+}
+
+impl Entropy {
+    fn draw(&mut self) -> u128 {
+        match self {
+            Self::System => Ulid::generate().random(),
+            Self::Seeded(state) => (u128::from(split_mix(state)) << 64) | u128::from(split_mix(state)),
+        }
+    }
+}
+
+/// One step of `SplitMix64`: enough spread for distinct ids in a simulation, and the same on every machine.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut word = *state;
+    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+#[cfg(test)]
+#[path = "id_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+//! Foreign text made safe for a terminal: no escape sequence, no control, no invisible or direction-changing
+//! character survives. What was removed is not guessed at; what remains is what a person could have typed.
+//!
+//! Logs and conversations keep the original bytes. Only what is shown passes through here.
+
+use std::borrow::Cow;
+
+/// Returns `text` without anything a terminal would obey. Line breaks and tabs stay.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    clean(text, |c| c == '\n' || c == '\t')
+}
+
+/// Returns `text` as one line: as [`lines`], with every line break and tab turned into a space.
+pub fn line(text: &str) -> Cow<'_, str> {
+    match clean(text, |c| c == '\n' || c == '\t') {
+        Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
+        clean => Cow::Owned(clean.replace(['\n', '\t'], " ")),
+    }
+}
+
+fn clean(text: &str, allowed: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let Some(first) = text.find(|c| !allowed(c) && is_unsafe(c)) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len());
+    out.push_str(&text[..first]);
+    let mut rest = text[first..].chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut rest),
+            '\u{9b}' => skip_csi(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
+            // A terminal treats CR LF as one line end; a lone CR would let later text overwrite earlier text.
+            '\r' => {
+                if !rest.as_str().starts_with('\n') && allowed('\n') {
+                    out.push('\n');
+                }
+            }
+            c if allowed(c) || !is_unsafe(c) => out.push(c),
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Tells whether a character can steer a terminal, hide, or turn the direction of what follows.
+fn is_unsafe(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn skip_escape(rest: &mut std::str::Chars<'_>) {
+    let ahead = rest.clone().next();
+    match ahead {
+        Some('[') => {
+            rest.next();
+            skip_csi(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            skip_string(rest);
+        }
+        // Two-character sequences, with intermediates: ESC SP..'/'* final.
+        Some(' '..='~') => {
+            while let Some(c @ ' '..='~') = rest.clone().next() {
+                rest.next();
+                if !(' '..='/').contains(&c) {
+                    break;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Skips to the final byte of a control sequence. An unterminated one ends where something impossible follows.
+fn skip_csi(rest: &mut std::str::Chars<'_>) {
+    while let Some(c @ ' '..='~') = rest.clone().next() {
+        rest.next();
+        if ('@'..='~').contains(&c) {
+            break;
+        }
+    }
+}
+
+/// How far an unterminated control string may swallow text. Real ones are short; a forged opening must not hide
+/// the rest of an output.
+const STRING_LIMIT: usize = 4096;
+
+fn skip_string(rest: &mut std::str::Chars<'_>) {
+    let mut ahead = rest.clone();
+    for _ in 0..STRING_LIMIT {
+        match ahead.next() {
+            Some('\u{07}' | '\u{9c}') => {
+                *rest = ahead;
+                return;
+            }
+            Some('\u{1b}') => {
+                if ahead.as_str().starts_with('\\') {
+                    ahead.next();
+                }
+                *rest = ahead;
+                return;
+            }
+            Some('\n') | None => return,
+            Some(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "sanitize_tests.rs"]
+mod tests;

@@ -1,0 +1,7 @@
+//! Matrix: a terminal mission control for a tree of coding agents.
+//!
+//! The rooms and what they may import are described in `docs/architecture.md` and enforced by
+//! `tests/it/architecture.rs`.
+
+pub mod base;
+pub mod model;

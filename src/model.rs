@@ -1,0 +1,28 @@
+//! What Matrix talks about, as plain data: events and their folds, messages, tasks and their tree, Asks, usage.
+//!
+//! Nothing here does I/O, waits, or asks for the time. Whether something is kept is decided by its type: a
+//! [`event::Body`] can be appended to a session, a [`live::Live`] can only be shown.
+
+pub mod ask;
+pub mod content;
+pub mod conversation;
+pub mod event;
+pub mod fold;
+pub mod live;
+pub mod message;
+pub mod render;
+pub mod task;
+pub mod tool;
+pub mod tree;
+pub mod usage;
+
+pub use ask::{Answer, Ask, AskKind};
+pub use content::{BlobId, BlobRef, Content, Image};
+pub use event::{Body, Event};
+pub use fold::SessionState;
+pub use live::Live;
+pub use message::{Message, Source};
+pub use task::{Status, TaskNode};
+pub use tool::ToolSpec;
+pub use tree::Tree;
+pub use usage::Usage;

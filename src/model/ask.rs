@@ -1,0 +1,83 @@
+//! An Ask: something only the person can answer. One type for questions, failures, budgets and reviews.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{AskId, Timestamp};
+
+/// Why the person is asked. Decides glyph and order, never how the answer travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskKind {
+    /// An agent has a question.
+    Clarify,
+    /// A tool call waits for permission.
+    Permission,
+    /// A task could not be launched.
+    LaunchFailed,
+    /// The model API kept failing.
+    RetriesExhausted,
+    /// A budget is spent.
+    Budget,
+    /// An agent repeats itself.
+    Loop,
+    /// A summary could not be made.
+    CompactionFailed,
+    /// A worktree's setup hook failed.
+    SetupHook,
+    /// A repository wants to start a program.
+    McpApproval,
+    /// A branch is ready to be looked at.
+    Review,
+}
+
+/// Whether the agent waits for the answer or goes on meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskMode {
+    #[default]
+    Blocks,
+    Continues,
+}
+
+/// A question to the person, with everything needed to answer it after any restart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    pub id: AskId,
+    pub kind: AskKind,
+    /// One line: what is asked.
+    pub question: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// What a timeout answers. Absent: it waits for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    #[serde(default)]
+    pub mode: AskMode,
+    /// When the default answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// The tool call that is held by this Ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<String>,
+}
+
+/// Who gave an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnsweredBy {
+    Person,
+    /// The deadline passed and the default was taken.
+    Timeout,
+}
+
+/// The answer to an Ask: always a text; a choice is said by its label and position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub text: String,
+    /// Which of the choices it was, counted from zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<usize>,
+    pub by: AnsweredBy,
+}

@@ -1,0 +1,208 @@
+//! An event: one line of a session. The envelope says where it stands in the chain, the body what happened.
+//!
+//! On disk: `{"v":1,"id":…,"parent":…,"ts":…,"run":…,"type":"assistant_text","body":{…}}`. The body is a nested
+//! object, so that a reader that only follows the chain skips it unparsed. A type or a shape this version does not
+//! know is carried as [`Unknown`], with its exact text.
+
+mod bodies;
+
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+pub use bodies::*;
+
+use crate::base::{EventId, Json, RunId, Timestamp};
+use crate::model::ask::Ask;
+use crate::model::conversation::{Thought, ToolUse};
+use crate::model::message::Message;
+use crate::model::usage::Usage;
+
+/// The version of the envelope that this program writes.
+pub const VERSION: u16 = 1;
+
+/// Where a line stands in a group that was appended together: `[2, 3]` is the second of three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch(pub u32, pub u32);
+
+impl Batch {
+    pub fn is_last(self) -> bool {
+        self.0 >= self.1
+    }
+}
+
+/// One thing that happened in a session, stamped by the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub v: u16,
+    pub id: EventId,
+    /// The event that this one follows in the chain. Nothing: it starts one.
+    pub parent: Option<EventId>,
+    pub ts: Timestamp,
+    /// The run that wrote it. Nothing: it was written while no run was alive.
+    pub run: Option<RunId>,
+    pub batch: Option<Batch>,
+    pub body: Body,
+}
+
+/// The part of a line that places it in the chain, read without looking into the body.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Header<'a> {
+    pub v: u16,
+    pub id: EventId,
+    #[serde(default)]
+    pub parent: Option<EventId>,
+    pub ts: Timestamp,
+    #[serde(default)]
+    pub run: Option<RunId>,
+    #[serde(default)]
+    pub batch: Option<Batch>,
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+impl<'a> Header<'a> {
+    pub fn parse(line: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+
+    /// Returns the whole event. Never fails: what cannot be understood is carried as [`Unknown`].
+    pub fn into_event(self) -> Event {
+        let body = Body::read(&self.kind, self.body);
+        Event { v: self.v, id: self.id, parent: self.parent, ts: self.ts, run: self.run, batch: self.batch, body }
+    }
+}
+
+impl Event {
+    /// Returns the event that `line` holds.
+    pub fn parse(line: &str) -> Result<Self, serde_json::Error> {
+        Header::parse(line).map(Header::into_event)
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = serializer.serialize_struct("Event", 8)?;
+        line.serialize_field("v", &self.v)?;
+        line.serialize_field("id", &self.id)?;
+        line.serialize_field("parent", &self.parent)?;
+        line.serialize_field("ts", &self.ts)?;
+        if let Some(run) = &self.run {
+            line.serialize_field("run", run)?;
+        }
+        if let Some(batch) = &self.batch {
+            line.serialize_field("batch", batch)?;
+        }
+        line.serialize_field("type", self.body.kind())?;
+        line.serialize_field("body", &Payload(&self.body))?;
+        line.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::parse(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+/// A body that this version cannot interpret: kept as it is, shown as "unknown", never dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    pub kind: String,
+    pub body: Json,
+    /// Why a known type could not be read. Nothing: the type itself is unknown.
+    pub problem: Option<String>,
+}
+
+struct Payload<'a>(&'a Body);
+
+macro_rules! bodies {
+    ($($(#[$doc:meta])* $name:ident($payload:ty) = $kind:literal,)*) => {
+        /// What happened. Every variant is persisted; what is only shown is a [`crate::model::Live`].
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Body {
+            $($(#[$doc])* $name($payload),)*
+            /// Something a newer version wrote.
+            Unknown(Unknown),
+        }
+
+        impl Body {
+            /// Every type this version can read, as it is written on disk.
+            pub const KINDS: &'static [&'static str] = &[$($kind),*];
+
+            /// Returns the type as it is written on disk.
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$name(_) => $kind,)*
+                    Self::Unknown(unknown) => &unknown.kind,
+                }
+            }
+
+            fn read(kind: &str, raw: &RawValue) -> Self {
+                let known = match kind {
+                    $($kind => serde_json::from_str(raw.get()).map(Self::$name),)*
+                    _ => return Self::Unknown(Unknown { kind: kind.to_owned(), body: raw.to_owned().into(), problem: None }),
+                };
+                known.unwrap_or_else(|error| Self::Unknown(Unknown {
+                    kind: kind.to_owned(),
+                    body: raw.to_owned().into(),
+                    problem: Some(error.to_string()),
+                }))
+            }
+        }
+
+        $(impl From<$payload> for Body {
+            fn from(payload: $payload) -> Self {
+                Self::$name(payload)
+            }
+        })*
+
+        impl Serialize for Payload<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self.0 {
+                    $(Body::$name(payload) => payload.serialize(serializer),)*
+                    Body::Unknown(unknown) => unknown.body.serialize(serializer),
+                }
+            }
+        }
+    };
+}
+
+bodies! {
+    Message(Message) = "message",
+    MessagesConsumed(MessagesConsumed) = "messages_consumed",
+    MessagesWithdrawn(MessagesWithdrawn) = "messages_withdrawn",
+    SessionConfig(SessionConfig) = "session_config",
+    AssistantText(AssistantText) = "assistant_text",
+    Thinking(Thought) = "thinking",
+    ToolCall(ToolUse) = "tool_call",
+    ToolResult(ToolResult) = "tool_result",
+    Usage(Usage) = "usage",
+    TurnEnded(TurnEnded) = "turn_ended",
+    CompactStarted(CompactStarted) = "compact_started",
+    CompactMarker(CompactMarker) = "compact_marker",
+    ForkMarker(ForkMarker) = "fork_marker",
+    RunStarted(RunStarted) = "run_started",
+    RunEnded(RunEnded) = "run_ended",
+    DoneNotified(DoneNotified) = "done_notified",
+    AskRaised(Ask) = "ask_raised",
+    AskAnswered(AskAnswered) = "ask_answered",
+    AskWithdrawn(AskWithdrawn) = "ask_withdrawn",
+    BudgetWarning(BudgetWarning) = "budget_warning",
+    BudgetExceeded(BudgetExceeded) = "budget_exceeded",
+    Error(ErrorNote) = "error",
+    Repaired(Repaired) = "repaired",
+    HeadMoved(HeadMoved) = "head_moved",
+    Snapshot(Snapshot) = "snapshot",
+    TaskChanged(TaskChanged) = "task_changed",
+}
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

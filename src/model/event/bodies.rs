@@ -1,0 +1,330 @@
+//! The payloads of events that are not a concept of their own elsewhere in the model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{AskId, EventId, MessageId, MicroUsd, TaskId, TurnId};
+use crate::model::ask::Answer;
+use crate::model::content::{BlobRef, Content, Image};
+use crate::model::conversation::Wire;
+use crate::model::fold::SessionState;
+use crate::model::task::TaskNode;
+use crate::model::tool::ToolSpec;
+
+/// Messages that became part of the conversation, at this point and in this order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagesConsumed {
+    pub ids: Vec<MessageId>,
+}
+
+/// Messages that were taken back before the agent saw them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagesWithdrawn {
+    pub ids: Vec<MessageId>,
+}
+
+/// What every request of a segment starts with. Frozen until the next compaction, byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionConfig {
+    pub model: String,
+    pub wire: Wire,
+    pub tools: Vec<ToolSpec>,
+    pub system: SystemPrompt,
+    pub cache: CachePolicy,
+    pub max_output: u64,
+    /// How hard the model should think, in its vendor's own words. Nothing: the vendor's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+}
+
+/// The system prompt: what all agents share first, what is this agent's own last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemPrompt {
+    pub stable: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variable: String,
+}
+
+/// How long a vendor should keep a prompt prefix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum CacheLife {
+    #[default]
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    #[serde(rename = "1h")]
+    OneHour,
+}
+
+/// Cache lifetimes, from the front of the prefix to its end. They may only get shorter along it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachePolicy {
+    /// Tools and system prompt.
+    pub prefix: CacheLife,
+    /// The conversation.
+    pub messages: CacheLife,
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self { prefix: CacheLife::OneHour, messages: CacheLife::FiveMinutes }
+    }
+}
+
+/// What the agent said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssistantText {
+    pub text: String,
+}
+
+/// What running a tool gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub call: String,
+    pub name: String,
+    /// What the model sees.
+    pub content: Content,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// The whole output, where the content is only a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full: Option<BlobRef>,
+    /// The process that goes on running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<BackgroundRef>,
+    pub duration_ms: u64,
+}
+
+/// A process that outlives the tool call that started it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackgroundRef {
+    pub id: String,
+    pub command: String,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    EndTurn,
+    ToolUse,
+    MaxTokens,
+    Refusal,
+    Pause,
+    ContextOverflow,
+    /// We stopped it: the response so far was kept.
+    Interrupted,
+    /// A word that this version does not know.
+    Other(String),
+}
+
+/// A response is complete: everything up to here came from one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnEnded {
+    pub turn: TurnId,
+    pub stop: StopReason,
+}
+
+/// Why the context is being summarised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactTrigger {
+    Threshold,
+    Manual,
+    Overflow,
+}
+
+/// A summary is being made. Without a marker after it, it never happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactStarted {
+    pub trigger: CompactTrigger,
+}
+
+/// A summary replaces what lies before its `compact_started`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompactMarker {
+    pub summary: String,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    /// What was in force at this point. Filled in by the store, which alone knows what came just before.
+    #[serde(default)]
+    pub carry: Box<SessionState>,
+}
+
+/// This session continues a copy of another one. The last marker says who the agent is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkMarker {
+    pub source: TaskId,
+    /// The last event of the source that was copied.
+    pub source_event: EventId,
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// What a log's tail says about how to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResumeShape {
+    Fresh,
+    Interrupted,
+    PendingYield,
+    PendingDone,
+    Parked,
+    NeedsRepair,
+}
+
+/// A run took the session up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStarted {
+    pub shape: ResumeShape,
+    pub profile: String,
+    pub model: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    DonePassed,
+    DoneFailed,
+    Interrupted(InterruptReason),
+}
+
+/// Why a run ended without a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptReason {
+    /// The person stopped it.
+    Stopped,
+    /// The program was told to quit.
+    Quit,
+    /// The task was reset, closed or deleted.
+    TaskGone,
+    Budget,
+    TurnLimit,
+    /// The model API could not be made to answer.
+    Provider(String),
+    /// The disk did not take an event.
+    Storage(String),
+    Internal(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEnded {
+    pub exit: Exit,
+}
+
+/// Whether a finished task reached its goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Passed,
+    Failed,
+}
+
+/// The task above has been told, durably, that this one is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoneNotified {
+    pub verdict: Verdict,
+    pub result: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskAnswered {
+    pub id: AskId,
+    pub answer: Answer,
+}
+
+/// The question no longer stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskWithdrawn {
+    pub id: AskId,
+    pub reason: String,
+}
+
+/// Whose money a budget limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetScope {
+    Task,
+    Subtree,
+    Project,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetWarning {
+    pub scope: BudgetScope,
+    pub spent: MicroUsd,
+    pub limit: MicroUsd,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetExceeded {
+    pub scope: BudgetScope,
+    pub spent: MicroUsd,
+    pub limit: MicroUsd,
+}
+
+/// Something went wrong, said so that a person understands it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorNote {
+    /// A stable word for the kind of failure: `rate_limit`, `network`, `storage` …
+    pub class: String,
+    pub message: String,
+    /// Set when it will be tried again: this attempt, of so many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<Attempt>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub number: u32,
+    pub of: u32,
+    pub wait_ms: u64,
+}
+
+/// The log was put in order; each line says one thing that was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repaired {
+    pub steps: Vec<String>,
+}
+
+/// Why the chain goes on from an older event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MoveReason {
+    Rewind,
+    Edit,
+    Repair,
+    Redo,
+}
+
+/// The chain continues from `to`, which is also this event's parent. What came after stays in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadMoved {
+    /// Nothing: from the very beginning.
+    pub to: Option<EventId>,
+    /// Where the head was, so that the move can be undone. Filled in by the store.
+    #[serde(default)]
+    pub from: Option<EventId>,
+    pub reason: MoveReason,
+    /// What is in force after the move: costs stay spent, messages stay sent. Filled in by the store.
+    #[serde(default)]
+    pub carry: Box<SessionState>,
+}
+
+/// The worktree's state after a turn, as a git tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub turn: TurnId,
+    pub tree: String,
+}
+
+/// The task's node changed, so that the tree can be rebuilt from sessions alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum TaskChanged {
+    Set { node: Box<TaskNode> },
+    Removed,
+}

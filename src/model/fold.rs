@@ -1,0 +1,63 @@
+//! Folds: state that is nothing but events, applied one by one. Live and replayed state come from the same code.
+//!
+//! A fold is applied to the events of the active chain, in order. Three events cut that chain, and every fold treats
+//! them alike: after `compact_marker` and `head_moved` it is what the event carries, so that money stays spent and
+//! messages stay sent although the events that said so are out of reach; after `fork_marker` it is empty, because
+//! what the source spent, was sent and was asked is the source's.
+
+mod activity;
+mod asks;
+mod background;
+mod messages;
+mod turns;
+mod usage;
+
+use serde::{Deserialize, Serialize};
+
+pub use activity::LastActivity;
+pub use asks::PendingAsks;
+pub use background::{Background, RunningProcess};
+pub use messages::PendingMessages;
+pub use turns::{OpenCall, Turns};
+pub use usage::{ContextSize, ModelTotals, UsageTotals};
+
+use crate::model::event::Event;
+
+/// Everything that is known of a session by folding it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionState {
+    pub usage: UsageTotals,
+    pub messages: PendingMessages,
+    pub asks: PendingAsks,
+    pub turns: Turns,
+    pub background: Background,
+    pub activity: LastActivity,
+}
+
+impl SessionState {
+    pub fn replay<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut state = Self::default();
+        events.into_iter().for_each(|event| state.apply(event));
+        state
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        self.usage.apply(event);
+        self.messages.apply(event);
+        self.asks.apply(event);
+        self.turns.apply(event);
+        self.background.apply(event);
+        self.activity.apply(event);
+    }
+
+    /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
+    /// The conversation is undone; what it cost, what others sent and what still runs is not.
+    pub fn moved_to(&self, then: &Self) -> Self {
+        Self { turns: Turns { ended: self.turns.ended, ..then.turns.clone() }, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! Tokens and money spent, by model, and the size of the context at the last request.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::MicroUsd;
+use crate::model::event::{Body, Event};
+use crate::model::usage::{Tokens, Usage};
+
+/// What one model used in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelTotals {
+    pub responses: u64,
+    pub tokens: Tokens,
+    pub cost: MicroUsd,
+    /// Responses whose price is not known: the cost is a lower bound while this is not zero.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// How full the context was at the last request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextSize {
+    pub tokens: u64,
+    pub window: u64,
+}
+
+/// Everything spent in a session, also in parts of it that were rewound or summarised.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UsageTotals {
+    pub by_model: BTreeMap<String, ModelTotals>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextSize>,
+}
+
+impl UsageTotals {
+    pub fn cost(&self) -> MicroUsd {
+        self.by_model.values().map(|totals| totals.cost).sum()
+    }
+
+    pub fn tokens(&self) -> Tokens {
+        let mut sum = Tokens::default();
+        self.by_model.values().for_each(|totals| sum += totals.tokens);
+        sum
+    }
+
+    /// Tells whether some response had no known price.
+    pub fn is_lower_bound(&self) -> bool {
+        self.by_model.values().any(|totals| totals.unpriced > 0)
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            Body::Usage(usage) => self.add(usage),
+            Body::CompactMarker(marker) => *self = marker.carry.usage.clone(),
+            Body::HeadMoved(moved) => *self = moved.carry.usage.clone(),
+            // The copied conversation is as large as it was; what it cost is on the source's account.
+            Body::ForkMarker(_) => self.by_model.clear(),
+            Body::Message(_)
+            | Body::MessagesConsumed(_)
+            | Body::MessagesWithdrawn(_)
+            | Body::SessionConfig(_)
+            | Body::AssistantText(_)
+            | Body::Thinking(_)
+            | Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::TurnEnded(_)
+            | Body::CompactStarted(_)
+            | Body::RunStarted(_)
+            | Body::RunEnded(_)
+            | Body::DoneNotified(_)
+            | Body::AskRaised(_)
+            | Body::AskAnswered(_)
+            | Body::AskWithdrawn(_)
+            | Body::BudgetWarning(_)
+            | Body::BudgetExceeded(_)
+            | Body::Error(_)
+            | Body::Repaired(_)
+            | Body::Snapshot(_)
+            | Body::TaskChanged(_)
+            | Body::Unknown(_) => {}
+        }
+    }
+
+    fn add(&mut self, usage: &Usage) {
+        let totals = self.by_model.entry(usage.model.clone()).or_default();
+        totals.responses += 1;
+        totals.tokens += usage.tokens;
+        match usage.cost {
+            Some(cost) => totals.cost += cost,
+            None => totals.unpriced += 1,
+        }
+        self.context = Some(ContextSize { tokens: usage.tokens.total(), window: usage.context_window });
+    }
+}

@@ -1,0 +1,94 @@
+//! A message: something said to a task. Two phases: sent when it is in the log, consumed when a turn carries it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{AskId, MessageId, ProjectId, TaskId, Timestamp};
+use crate::model::content::Image;
+use crate::model::event::Verdict;
+
+/// Something said to a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub id: MessageId,
+    pub from: Source,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// When it was said. Stored, because the model reads it: a change of time zone must not change a prefix.
+    pub at: Timestamp,
+}
+
+/// What happened to a node of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeAction {
+    Created,
+    Updated,
+    Moved,
+    Reordered,
+    Closed,
+    Reset,
+    Deleted,
+}
+
+/// Who said it, and what belongs to that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "source", rename_all = "snake_case")]
+pub enum Source {
+    /// The person.
+    User,
+    /// The task above, or a sub task.
+    TaskMessage {
+        task: TaskId,
+        title: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        request_reply: bool,
+    },
+    /// A sub task finished, or could not.
+    TaskComplete { task: TaskId, title: String, verdict: Verdict },
+    /// The person spoke to a task below; those above it are kept informed.
+    UserMessageForwarded {
+        task: TaskId,
+        title: String,
+        /// The message woke a task that had finished.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        woke: bool,
+    },
+    /// The person changed the tree.
+    TreeChange { task: TaskId, title: String, action: TreeAction },
+    /// The answer to an Ask of this task's.
+    ClarifyResponse {
+        ask: AskId,
+        question: String,
+        /// Nobody answered in time and the default was taken.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        defaulted: bool,
+    },
+    /// The root of another project.
+    CrossProject { project: ProjectId, name: String },
+    /// A process in the background ended.
+    BackgroundComplete {
+        process: String,
+        command: String,
+        /// Nothing: it is not known, or a signal ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<i32>,
+        duration_ms: u64,
+    },
+    /// Where the agent is and what it should know, at the start of a segment.
+    WorkContext,
+    /// The summary that a segment continues from.
+    CompactedResume,
+    /// The person asks for a summary now. Never part of the conversation.
+    Compact,
+    /// The person cut the agent short.
+    Interrupt,
+}
+
+impl Source {
+    /// Tells whether a model ever sees it.
+    pub fn is_visible(&self) -> bool {
+        !matches!(self, Self::Compact)
+    }
+}

@@ -1,0 +1,159 @@
+//! What a model sees of a message. One function, so that live and replayed conversations cannot differ.
+//!
+//! Messages that do not come from the person are wrapped in a tag that says where they come from. No content can
+//! forge such a tag: attributes are escaped in full, and in bodies the `<` that would open or close one of ours is.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::model::event::Verdict;
+use crate::model::message::{Message, Source, TreeAction};
+
+/// Every tag that [`render`] can write. A body that contains one of them is not us speaking.
+pub const TAGS: &[&str] = &[
+    "user_message",
+    "task_message",
+    "task_complete",
+    "user_message_forwarded",
+    "tree_change",
+    "clarify_response",
+    "cross_project",
+    "background_complete",
+    "work_context",
+    "compacted_resume",
+    "interrupt",
+];
+
+/// Returns the text that stands for `message` in a conversation, or nothing if no model is to see it.
+pub fn render(message: &Message) -> Option<String> {
+    let at = message.at.to_seconds_string();
+    let tag = match &message.from {
+        Source::User => Tag::open("user_message").with("at", &at),
+        Source::TaskMessage { task, title, request_reply } => {
+            let tag = Tag::open("task_message").with("at", &at).with("task", &task.to_string()).with("title", title);
+            if *request_reply { tag.with("request_reply", "true") } else { tag }
+        }
+        Source::TaskComplete { task, title, verdict } => {
+            Tag::open("task_complete").with("at", &at).with("task", &task.to_string()).with("title", title).with(
+                "status",
+                match verdict {
+                    Verdict::Passed => "passed",
+                    Verdict::Failed => "failed",
+                },
+            )
+        }
+        Source::UserMessageForwarded { task, title, woke } => {
+            let tag = Tag::open("user_message_forwarded").with("at", &at).with("to_task", &task.to_string());
+            let tag = tag.with("title", title);
+            if *woke { tag.with("woke", "true") } else { tag }
+        }
+        Source::TreeChange { task, title, action } => Tag::open("tree_change")
+            .with("at", &at)
+            .with("task", &task.to_string())
+            .with("title", title)
+            .with("action", action_word(*action)),
+        Source::ClarifyResponse { ask, question, defaulted } => {
+            let tag = Tag::open("clarify_response").with("at", &at).with("ask", &ask.to_string());
+            let tag = tag.with("question", question);
+            if *defaulted { tag.with("answered_by", "timeout") } else { tag }
+        }
+        Source::CrossProject { project, name } => {
+            Tag::open("cross_project").with("at", &at).with("project", &project.to_string()).with("name", name)
+        }
+        Source::BackgroundComplete { process, command, exit, duration_ms } => Tag::open("background_complete")
+            .with("at", &at)
+            .with("id", process)
+            .with("command", command)
+            .with("exit", &exit.map_or_else(|| "unknown".to_owned(), |code| code.to_string()))
+            .with("duration_ms", &duration_ms.to_string()),
+        Source::WorkContext => Tag::open("work_context").with("at", &at),
+        Source::CompactedResume => Tag::open("compacted_resume").with("at", &at),
+        Source::Interrupt => Tag::open("interrupt").with("at", &at),
+        Source::Compact => return None,
+    };
+    Some(tag.around(&message.body))
+}
+
+fn action_word(action: TreeAction) -> &'static str {
+    match action {
+        TreeAction::Created => "created",
+        TreeAction::Updated => "updated",
+        TreeAction::Moved => "moved",
+        TreeAction::Reordered => "reordered",
+        TreeAction::Closed => "closed",
+        TreeAction::Reset => "reset",
+        TreeAction::Deleted => "deleted",
+    }
+}
+
+struct Tag {
+    name: &'static str,
+    open: String,
+}
+
+impl Tag {
+    fn open(name: &'static str) -> Self {
+        Self { name, open: format!("<{name}") }
+    }
+
+    fn with(mut self, key: &str, value: &str) -> Self {
+        // Writing to a string cannot fail.
+        let _ = write!(self.open, " {key}=\"{}\"", attribute(value));
+        self
+    }
+
+    fn around(self, body: &str) -> String {
+        let Self { name, open } = self;
+        if body.is_empty() { format!("{open}/>") } else { format!("{open}>\n{}\n</{name}>", neutral(body)) }
+    }
+}
+
+/// Returns `value` as it may stand between quotes.
+fn attribute(value: &str) -> Cow<'_, str> {
+    if !value.contains(|c: char| matches!(c, '&' | '<' | '>' | '"') || c.is_control()) {
+        return Cow::Borrowed(value);
+    }
+    let mut out = String::with_capacity(value.len() + 8);
+    for c in value.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns `body` with every `<` escaped that would start one of our tags. Other markup and code stay as they are.
+pub fn neutral(body: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut kept = 0;
+    for (at, _) in body.match_indices('<') {
+        if starts_tag(&body[at + 1..]) {
+            out.push_str(&body[kept..at]);
+            out.push_str("&lt;");
+            kept = at + 1;
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(body);
+    }
+    out.push_str(&body[kept..]);
+    Cow::Owned(out)
+}
+
+/// Tells whether what follows a `<` reads as one of our tags, however it is spelled or spaced.
+fn starts_tag(after: &str) -> bool {
+    let name = after.trim_start().trim_start_matches('/').trim_start();
+    TAGS.iter().any(|tag| {
+        name.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
+            && !name[tag.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+//! A task: a node of a project's tree, and the unit of work.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::base::{MicroUsd, TaskId, Timestamp};
+use crate::model::event::Verdict;
+
+/// Where a task stands: `draft → pending → in_progress → passed | failed → closed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Written down, not to be started.
+    Draft,
+    /// Ready; starts when it is spoken to.
+    Pending,
+    /// An agent has it, awake or asleep.
+    InProgress,
+    Passed,
+    Failed,
+    /// Put away. Its worktree is gone, its session and its archived work are not.
+    Closed,
+}
+
+impl Status {
+    pub const ALL: [Self; 6] = [Self::Draft, Self::Pending, Self::InProgress, Self::Passed, Self::Failed, Self::Closed];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Who made a change. The only difference between what a person and an agent does to the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditedBy {
+    User,
+    Agent,
+}
+
+/// What happens to a recurring task's session when it comes round again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recurring {
+    #[default]
+    None,
+    /// Each round starts with an empty session.
+    Reset,
+    /// Each round continues the session.
+    Continue,
+}
+
+impl Recurring {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// The mark a person gives a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Colour {
+    Red,
+    Orange,
+    Yellow,
+    Green,
+    Blue,
+    Purple,
+    Gray,
+}
+
+/// What one round of work came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultRound {
+    pub verdict: Verdict,
+    pub result: String,
+    pub at: Timestamp,
+}
+
+/// A node of the tree. Costs, tokens and pending counts are not here: they are folds over the session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskNode {
+    pub id: TaskId,
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// The sub tasks, in the order the person sees.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+    /// Where the agent's shell stands, if not at the worktree's root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<MicroUsd>,
+    pub edited_by: EditedBy,
+    #[serde(default, skip_serializing_if = "Recurring::is_none")]
+    pub recurring: Recurring,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colour: Option<Colour>,
+    /// Who does the work. Bound when the task is made.
+    pub profile: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<ResultRound>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Fields of a newer version, kept as they are.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl TaskNode {
+    /// Returns a new task with nothing but a name.
+    pub fn new(id: TaskId, title: impl Into<String>, profile: impl Into<String>, now: Timestamp) -> Self {
+        Self {
+            id,
+            title: title.into(),
+            description: String::new(),
+            status: Status::Pending,
+            parent: None,
+            children: Vec::new(),
+            branch: None,
+            worktree: None,
+            cwd: None,
+            budget: None,
+            edited_by: EditedBy::Agent,
+            recurring: Recurring::None,
+            colour: None,
+            profile: profile.into(),
+            results: Vec::new(),
+            created_at: now,
+            updated_at: now,
+            extra: Map::new(),
+        }
+    }
+}

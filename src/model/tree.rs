@@ -1,0 +1,185 @@
+//! The tree of tasks and the pure operations on it.
+//!
+//! Invariants, held by every operation: there is exactly one root; every other node has a parent that lists it
+//! exactly once; there is no cycle. An operation that would break one is refused and changes nothing.
+
+mod find;
+mod rebuild;
+mod roll_up;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use find::LookupError;
+pub use rebuild::Rebuilt;
+pub use roll_up::{Attention, Facts, RollUp};
+
+use crate::base::TaskId;
+use crate::model::task::TaskNode;
+
+/// The tasks of a project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    root: TaskId,
+    nodes: BTreeMap<TaskId, TaskNode>,
+}
+
+/// Why an operation was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    #[error("there is no task {0}")]
+    Missing(TaskId),
+    #[error("task {0} is already in the tree")]
+    Duplicate(TaskId),
+    #[error("a new task must come without sub tasks; task {0} lists some")]
+    NotALeaf(TaskId),
+    #[error("the root cannot be {0}")]
+    Root(&'static str),
+    #[error("task {task} cannot move below {below}: that is itself or one of its own sub tasks")]
+    Cycle { task: TaskId, below: TaskId },
+    #[error(
+        "the new order must name each of the {expected} sub tasks exactly once; \
+         missing: {}; not a sub task, or named twice: {}", list(.missing), list(.surplus)
+    )]
+    NotAPermutation { expected: usize, missing: Vec<TaskId>, surplus: Vec<TaskId> },
+    #[error("task {task} has {count} sub tasks; move or remove them first")]
+    HasChildren { task: TaskId, count: usize },
+}
+
+fn list(ids: &[TaskId]) -> String {
+    if ids.is_empty() {
+        return "none".to_owned();
+    }
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Tree {
+    /// Returns a tree that has only a root.
+    pub fn new(mut root: TaskNode) -> Self {
+        root.parent = None;
+        root.children.clear();
+        Self { root: root.id, nodes: BTreeMap::from([(root.id, root)]) }
+    }
+
+    pub fn root(&self) -> &TaskNode {
+        &self.nodes[&self.root]
+    }
+
+    pub fn root_id(&self) -> TaskId {
+        self.root
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Never: a tree has a root. Here because a length without it looks wrong.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub fn get(&self, id: TaskId) -> Option<&TaskNode> {
+        self.nodes.get(&id)
+    }
+
+    /// Changes what a node says of itself. Its place in the tree is put back if the change touched it.
+    pub fn edit(&mut self, id: TaskId, change: impl FnOnce(&mut TaskNode)) -> Result<&TaskNode, TreeError> {
+        let node = self.nodes.get_mut(&id).ok_or(TreeError::Missing(id))?;
+        let (parent, children) = (node.parent, node.children.clone());
+        change(node);
+        (node.id, node.parent, node.children) = (id, parent, children);
+        Ok(node)
+    }
+
+    /// Adds `node` as the last sub task of `parent`.
+    pub fn insert(&mut self, mut node: TaskNode, parent: TaskId) -> Result<(), TreeError> {
+        if self.nodes.contains_key(&node.id) {
+            return Err(TreeError::Duplicate(node.id));
+        }
+        if !node.children.is_empty() {
+            return Err(TreeError::NotALeaf(node.id));
+        }
+        self.nodes.get_mut(&parent).ok_or(TreeError::Missing(parent))?.children.push(node.id);
+        node.parent = Some(parent);
+        self.nodes.insert(node.id, node);
+        Ok(())
+    }
+
+    /// Moves a task with everything below it to the end of another task's sub tasks.
+    pub fn reparent(&mut self, id: TaskId, parent: TaskId) -> Result<(), TreeError> {
+        let node = self.nodes.get(&id).ok_or(TreeError::Missing(id))?;
+        let old = node.parent.ok_or(TreeError::Root("moved"))?;
+        if !self.nodes.contains_key(&parent) {
+            return Err(TreeError::Missing(parent));
+        }
+        if parent == id || self.ancestors(parent).any(|above| above.id == id) {
+            return Err(TreeError::Cycle { task: id, below: parent });
+        }
+        if let Some(old) = self.nodes.get_mut(&old) {
+            old.children.retain(|child| *child != id);
+        }
+        if let Some(new) = self.nodes.get_mut(&parent) {
+            new.children.push(id);
+        }
+        if let Some(node) = self.nodes.get_mut(&id) {
+            node.parent = Some(parent);
+        }
+        Ok(())
+    }
+
+    /// Puts the sub tasks of `parent` in a new order, which must name each of them exactly once.
+    pub fn reorder(&mut self, parent: TaskId, order: Vec<TaskId>) -> Result<(), TreeError> {
+        let node = self.nodes.get_mut(&parent).ok_or(TreeError::Missing(parent))?;
+        let current: BTreeSet<_> = node.children.iter().copied().collect();
+        let mut left = current.clone();
+        let surplus: Vec<_> = order.iter().copied().filter(|id| !left.remove(id)).collect();
+        if !surplus.is_empty() || !left.is_empty() {
+            let missing = left.into_iter().collect();
+            return Err(TreeError::NotAPermutation { expected: current.len(), missing, surplus });
+        }
+        node.children = order;
+        Ok(())
+    }
+
+    /// Takes a task without sub tasks out of the tree.
+    pub fn remove(&mut self, id: TaskId) -> Result<TaskNode, TreeError> {
+        let node = self.nodes.get(&id).ok_or(TreeError::Missing(id))?;
+        let parent = node.parent.ok_or(TreeError::Root("removed"))?;
+        if !node.children.is_empty() {
+            return Err(TreeError::HasChildren { task: id, count: node.children.len() });
+        }
+        if let Some(parent) = self.nodes.get_mut(&parent) {
+            parent.children.retain(|child| *child != id);
+        }
+        self.nodes.remove(&id).ok_or(TreeError::Missing(id))
+    }
+
+    /// Returns the tasks above `id`, nearest first.
+    pub fn ancestors(&self, id: TaskId) -> impl Iterator<Item = &TaskNode> {
+        let parent = move |node: &TaskNode| node.parent.and_then(|above| self.nodes.get(&above));
+        std::iter::successors(self.nodes.get(&id).and_then(parent), move |node| parent(node))
+    }
+
+    /// Returns how many tasks are above `id`: the root is at depth 0.
+    pub fn depth(&self, id: TaskId) -> usize {
+        self.ancestors(id).count()
+    }
+
+    /// Returns `id` and everything below it, parents before children, in the order of the lists.
+    pub fn walk(&self, id: TaskId) -> impl Iterator<Item = &TaskNode> {
+        let mut stack: Vec<_> = self.nodes.get(&id).into_iter().collect();
+        std::iter::from_fn(move || {
+            let node = stack.pop()?;
+            stack.extend(node.children.iter().rev().filter_map(|child| self.nodes.get(child)));
+            Some(node)
+        })
+    }
+
+    /// Returns every task, the root first.
+    pub fn all(&self) -> impl Iterator<Item = &TaskNode> {
+        self.walk(self.root)
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

@@ -1,0 +1,92 @@
+//! A tree made from nodes that may not fit together: read from a file, or gathered from sessions after a loss.
+//!
+//! Nothing is dropped. A node whose place cannot be found hangs below the root, and a sentence says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::base::TaskId;
+use crate::model::task::TaskNode;
+use crate::model::tree::Tree;
+
+/// A tree, and what had to be changed to make it one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rebuilt {
+    pub tree: Tree,
+    pub notes: Vec<String>,
+}
+
+impl Tree {
+    /// Returns the tree that `nodes` make, or nothing if no node can be its root.
+    pub fn from_nodes(root: Option<TaskId>, nodes: impl IntoIterator<Item = TaskNode>) -> Option<Rebuilt> {
+        let mut nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node)).collect();
+        let named = root.filter(|id| nodes.contains_key(id));
+        // Ids are in order of creation, and the root is made first.
+        let root = named.or_else(|| nodes.values().find(|node| node.parent.is_none()).map(|node| node.id));
+        let root = root.or_else(|| nodes.keys().next().copied())?;
+
+        let mut notes = Vec::new();
+        let parents = settle_parents(&nodes, root, &mut notes);
+        let mut children = ordered_children(&nodes, &parents);
+        for (id, node) in &mut nodes {
+            node.parent = parents.get(id).copied();
+            node.children = children.remove(id).unwrap_or_default();
+        }
+        Some(Rebuilt { tree: Self { root, nodes }, notes })
+    }
+}
+
+/// Returns each node's parent: the one it names, or the root where that one is missing or leads in a circle.
+fn settle_parents(
+    nodes: &BTreeMap<TaskId, TaskNode>,
+    root: TaskId,
+    notes: &mut Vec<String>,
+) -> BTreeMap<TaskId, TaskId> {
+    let mut parents: BTreeMap<TaskId, TaskId> = BTreeMap::new();
+    for (&id, node) in nodes.iter().filter(|(id, _)| **id != root) {
+        let parent = match node.parent {
+            Some(parent) if nodes.contains_key(&parent) => parent,
+            Some(parent) => {
+                notes.push(format!("task {id} (\"{}\") named {parent} as the task above, which does not exist; it now hangs below the root", node.title));
+                root
+            }
+            None => {
+                notes.push(format!("task {id} (\"{}\") named no task above; it now hangs below the root", node.title));
+                root
+            }
+        };
+        parents.insert(id, parent);
+    }
+    for (&id, node) in nodes.iter().filter(|(id, _)| **id != root) {
+        let mut seen = BTreeSet::from([id]);
+        let mut at = id;
+        while let Some(&above) = parents.get(&at) {
+            if !seen.insert(above) {
+                notes.push(format!("task {id} (\"{}\") was above itself; it now hangs below the root", node.title));
+                parents.insert(id, root);
+                break;
+            }
+            at = above;
+        }
+    }
+    parents
+}
+
+/// Returns each node's children: in the order its own list gives them, then the ones it did not list, oldest first.
+fn ordered_children(
+    nodes: &BTreeMap<TaskId, TaskNode>,
+    parents: &BTreeMap<TaskId, TaskId>,
+) -> BTreeMap<TaskId, Vec<TaskId>> {
+    let mut children: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
+    let mut placed = BTreeSet::new();
+    for (&id, node) in nodes {
+        let listed = node.children.iter().copied();
+        let own = listed.filter(|child| parents.get(child) == Some(&id) && placed.insert(*child)).collect();
+        children.insert(id, own);
+    }
+    for (&id, &parent) in parents {
+        if placed.insert(id) {
+            children.entry(parent).or_default().push(id);
+        }
+    }
+    children
+}

@@ -1,0 +1,79 @@
+//! What a row shows of everything below it: an Ask three levels down shows on every ancestor.
+
+use std::ops::AddAssign;
+
+use crate::base::{MicroUsd, TaskId};
+use crate::model::task::{Status, TaskNode};
+use crate::model::tree::Tree;
+
+/// How much a task needs to be looked at, least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Attention {
+    #[default]
+    Quiet,
+    Working,
+    /// Finished and not yet put away.
+    Finished,
+    Failed,
+    /// Waits for the person.
+    Asks,
+}
+
+/// What is known of one task besides its node, from the folds over its session and from its live run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub cost: MicroUsd,
+    pub asks: usize,
+    pub working: bool,
+}
+
+/// The sum over a task and everything below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RollUp {
+    pub tasks: usize,
+    pub by_status: [usize; Status::ALL.len()],
+    pub cost: MicroUsd,
+    pub asks: usize,
+    pub working: usize,
+    pub attention: Attention,
+}
+
+impl RollUp {
+    pub fn of(node: &TaskNode, facts: Facts) -> Self {
+        let mut by_status = [0; Status::ALL.len()];
+        by_status[node.status as usize] = 1;
+        let attention = match node.status {
+            _ if facts.asks > 0 => Attention::Asks,
+            Status::Failed => Attention::Failed,
+            Status::Passed => Attention::Finished,
+            _ if facts.working => Attention::Working,
+            Status::Draft | Status::Pending | Status::InProgress | Status::Closed => Attention::Quiet,
+        };
+        let working = usize::from(facts.working);
+        Self { tasks: 1, by_status, cost: facts.cost, asks: facts.asks, working, attention }
+    }
+
+    pub fn count(&self, status: Status) -> usize {
+        self.by_status[status as usize]
+    }
+}
+
+impl AddAssign for RollUp {
+    fn add_assign(&mut self, other: Self) {
+        self.tasks += other.tasks;
+        self.by_status.iter_mut().zip(other.by_status).for_each(|(mine, theirs)| *mine += theirs);
+        self.cost += other.cost;
+        self.asks += other.asks;
+        self.working += other.working;
+        self.attention = self.attention.max(other.attention);
+    }
+}
+
+impl Tree {
+    /// Returns the sum over `id` and everything below it.
+    pub fn roll_up(&self, id: TaskId, facts: impl Fn(TaskId) -> Facts) -> RollUp {
+        let mut sum = RollUp::default();
+        self.walk(id).for_each(|node| sum += RollUp::of(node, facts(node.id)));
+        sum
+    }
+}
