@@ -4,5 +4,6 @@
 //! `tests/it/architecture.rs`.
 
 pub mod base;
+pub mod git;
 pub mod model;
 pub mod store;

@@ -1,1 +1,3 @@
+//! The integration tests, as one binary: linking is what costs.
 
+mod architecture;
