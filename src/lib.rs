@@ -6,4 +6,5 @@
 pub mod base;
 pub mod git;
 pub mod model;
+pub mod provider;
 pub mod store;
