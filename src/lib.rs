@@ -4,4 +4,5 @@
 //! `tests/it/architecture.rs`.
 
 pub mod base;
+pub mod config;
 pub mod model;
