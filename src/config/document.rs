@@ -87,7 +87,12 @@ impl<'a> Document<'a> {
         if self.text.trim().is_empty() {
             return Ok(None);
         }
-        serde_json::from_str::<&RawValue>(self.text).map(Some).map_err(|error| self.rejected(self.text, &error))
+        serde_json::from_str::<&RawValue>(self.text).map(Some).map_err(|error| {
+            // Reading it as values stops at the same place with better words: "trailing comma", not "no key".
+            let better = serde_json::from_str::<serde_json::Value>(self.text).err();
+            let better = better.filter(|other| (other.line(), other.column()) == (error.line(), error.column()));
+            self.rejected(self.text, &better.unwrap_or(error))
+        })
     }
 
     /// Returns the members of the object `raw`.
@@ -106,7 +111,7 @@ impl<'a> Document<'a> {
         serde_json::from_str(raw.get()).map_err(|error| self.rejected(raw.get(), &error))
     }
 
-    pub(super) fn rejected(&self, part: &str, error: &serde_json::Error) -> Rejected {
+    fn rejected(&self, part: &str, error: &serde_json::Error) -> Rejected {
         let message = error.to_string();
         let words = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words).to_owned();
         Rejected { words, at: self.spot_of_error(part, error) }

@@ -25,6 +25,11 @@ const KNOWN: [Known; 2] = [
     Known { group: "env-openai", provider: "openai", key: "OPENAI_API_KEY", url: "OPENAI_BASE_URL" },
 ];
 
+/// Tells whether the auth group `name` is one that the environment forms.
+pub fn is_implicit(name: &str) -> bool {
+    KNOWN.iter().any(|known| known.group == name)
+}
+
 /// The variables that matter here, as they were when it was made.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {

@@ -17,6 +17,8 @@ const HIDDEN: &str = "****";
 /// Beginnings by which well-known credentials can be told, wherever they stand.
 const TELLTALES: [&str; 12] =
     ["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza", "hf_", "eyJhbGci"];
+/// What separates the parameters of an address.
+const SEPARATORS: [char; 4] = ['?', '&', ';', '#'];
 /// Words in a name that make its value a secret.
 const TELLING: [&str; 8] = ["key", "token", "secret", "password", "passwd", "auth", "credential", "signature"];
 
@@ -100,25 +102,28 @@ pub fn scrub_args(args: &[String]) -> Vec<String> {
 }
 
 fn scrub_word(word: &str) -> String {
-    if TELLTALES.iter().any(|start| word.starts_with(start)) && word.trim_end().len() >= 16 {
-        return Secret::new(word.trim_end()).masked();
+    let (word, space) = word.split_at(word.trim_end().len());
+    if is_telltale(word) {
+        return Secret::new(word).masked() + space;
     }
-    let word = scrub_address(word);
     // Parameters of an address, or a variable or flag with its value.
     let mut out = String::with_capacity(word.len());
-    for part in word.split_inclusive(['?', '&', ';', '#']) {
+    for part in scrub_address(word).split_inclusive(SEPARATORS) {
+        let (part, separator) = part.split_at(part.trim_end_matches(SEPARATORS).len());
         match part.split_once('=') {
-            Some((name, value)) => {
-                let end = value.len() - value.trim_end_matches(['?', '&', ';', '#']).len();
-                let (value, tail) = value.split_at(value.len() - end);
-                let hide =
-                    !value.is_empty() && (is_telling(name) || TELLTALES.iter().any(|start| value.starts_with(start)));
-                out.extend([name, "=", if hide { HIDDEN } else { value }, tail]);
+            Some((name, value)) if !value.is_empty() && (is_telling(name) || is_telltale(value)) => {
+                out.extend([name, "=", HIDDEN]);
             }
-            None => out.push_str(part),
+            _ => out.push_str(part),
         }
+        out.push_str(separator);
     }
-    out
+    out + space
+}
+
+/// Tells whether a word is a credential by the look of it.
+fn is_telltale(word: &str) -> bool {
+    word.len() >= 16 && TELLTALES.iter().any(|start| word.starts_with(start))
 }
 
 /// Returns an address without its user and password.

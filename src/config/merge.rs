@@ -74,15 +74,12 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
                 for file in &files {
                     for (name, value) in file.value(key.name).and_then(Value::as_object).into_iter().flatten() {
                         if key.name == "mcpServers" && file.layer == Layer::Repo {
-                            let waiting = match unapproved(&files, file, name, value) {
-                                Trust::Approved => None,
-                                Trust::Withheld(state) => Some(state),
-                            };
-                            if let Some(state) = waiting {
-                                if !value.is_null() {
-                                    let origin = file.origin(&path.child(name));
-                                    servers.push(server(name, state, origin, of, value)?);
-                                }
+                            if value.is_null() {
+                                continue;
+                            }
+                            if let Some(state) = withheld(&files, file, name, value) {
+                                let origin = file.origin(&path.child(name));
+                                servers.push(server(name, state, origin, of, value)?);
                                 continue;
                             }
                         }
@@ -114,24 +111,17 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
     Ok(Merged { settings, servers, problems, effective })
 }
 
-enum Trust {
-    Approved,
-    Withheld(ServerState),
-}
-
-/// Tells whether the repository's entry `name` may count, and what becomes of it otherwise.
-fn unapproved(files: &[&LayerFile], repo: &LayerFile, name: &str, value: &Value) -> Trust {
-    let Some(hash) = repo.server_hash(name).filter(|_| !value.is_null()) else {
-        return Trust::Withheld(ServerState::Disabled);
-    };
+/// Returns the state in which the repository's entry `name` is kept out of force, or nothing if it was approved.
+fn withheld(files: &[&LayerFile], repo: &LayerFile, name: &str, value: &Value) -> Option<ServerState> {
+    let hash = repo.server_hash(name).unwrap_or_default();
     let approvals = files.iter().filter(|file| file.layer == Layer::Local);
     let mut approvals = approvals.filter_map(|file| file.value("approvedMcpServers")?.as_array()).flatten();
     if approvals.any(|approved| approved.as_str() == Some(hash)) {
-        Trust::Approved
+        None
     } else if value.get("disabled") == Some(&Value::Bool(true)) {
-        Trust::Withheld(ServerState::Disabled)
+        Some(ServerState::Disabled)
     } else {
-        Trust::Withheld(ServerState::NeedsApproval { hash: hash.to_owned() })
+        Some(ServerState::NeedsApproval { hash: hash.to_owned() })
     }
 }
 

@@ -16,6 +16,16 @@ pub fn reference() -> String {
     out
 }
 
+/// Returns one line per setting, name and meaning, for a terminal.
+pub fn summary() -> String {
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
+    let mut out = String::new();
+    for key in KEYS {
+        let _ = writeln!(out, "{:width$}  {}", key.name, key.doc);
+    }
+    out
+}
+
 fn section(out: &mut String, key: &'static Key) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "### `{}`\n\n{}\n", key.name, key.doc);
@@ -23,7 +33,7 @@ fn section(out: &mut String, key: &'static Key) {
     let layers: Vec<&str> = key.allowed.layers().iter().copied().map(Layer::word).collect();
     let why = match key.allowed {
         Allowed::Everywhere => String::new(),
-        Allowed::Person(why) | Allowed::Project(why) => format!(": {why}"),
+        Allowed::Person(why) | Allowed::Project(why) => format!(" ({why})"),
     };
     let _ = writeln!(out, "- Layers: {}{why}", layers.join(", "));
     let _ = writeln!(out, "- Example: `{}`\n", key.sample());

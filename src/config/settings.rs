@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::base::{Fault, MicroUsd, Secret};
-use crate::config::mask;
+use crate::config::{environment, mask};
 use crate::model::event::CacheLife;
 
 /// Everything that can be set, with the defaults filled in.
@@ -246,11 +246,8 @@ impl Settings {
         if let Some(name) = &self.default_auth {
             return self.auth(name);
         }
-        let (implicit, written): (Vec<_>, Vec<_>) = self
-            .auth_groups
-            .iter()
-            .map(|(name, group)| (name.as_str(), group))
-            .partition(|(name, _)| name.starts_with("env-"));
+        let groups = self.auth_groups.iter().map(|(name, group)| (name.as_str(), group));
+        let (implicit, written): (Vec<_>, Vec<_>) = groups.partition(|(name, _)| environment::is_implicit(name));
         match written.as_slice() {
             [only] => Ok(*only),
             // Anthropic's sorts first; a group without a key is only the last resort.

@@ -108,7 +108,7 @@ impl fmt::Display for Nowhere {
             }
             Self::Unknown { at, nearest: None } => format!("there is no setting {at}"),
             Self::NoParts { at, expected } => format!("{at} has no parts: it is {expected}"),
-            Self::Name { at, names } => format!("{at} must be called by {}", names.describe()),
+            Self::Name { at, names } => format!("{at} {}", names.complaint()),
         };
         f.write_str(&sanitize::line(&sentence))
     }

@@ -127,12 +127,13 @@ impl Names {
         }
     }
 
-    pub fn describe(self) -> &'static str {
+    /// Returns what is wrong with a name that is not accepted.
+    pub fn complaint(self) -> &'static str {
         match self {
-            Self::Any => "a name of one line",
-            Self::Server => "up to 32 letters, digits, - and _, without __, and not mxd",
-            Self::Variable => "the name of a variable",
-            Self::Header => "the name of a header",
+            Self::Any => "has a name that is empty or has control characters in it",
+            Self::Server => "has a name that no server can have: up to 32 letters, digits, - and _, no __, and not mxd",
+            Self::Variable => "has a name that no variable can have",
+            Self::Header => "has a name that no header can have",
         }
     }
 }

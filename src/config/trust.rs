@@ -30,11 +30,15 @@ pub struct Server {
     pub server: McpServer,
 }
 
-/// Returns the hash of each entry of the object `servers`. An entry that cannot be hashed has none, and with that
-/// can never be approved.
+/// Returns the hash of each entry of the object `servers`. An entry nested too deep to be understood is hashed as it
+/// is written.
 pub(super) fn hashes(servers: &RawValue) -> BTreeMap<String, String> {
-    let entries: BTreeMap<String, Value> = serde_json::from_str(servers.get()).unwrap_or_default();
-    entries.into_iter().map(|(name, entry)| (name, hash(&entry))).collect()
+    let entries: BTreeMap<String, &RawValue> = serde_json::from_str(servers.get()).unwrap_or_default();
+    let hashed = entries.into_iter().map(|(name, raw)| {
+        let understood = serde_json::from_str(raw.get()).map(|entry: Value| hash(&entry));
+        (name, understood.unwrap_or_else(|_| blake3::hash(raw.get().as_bytes()).to_hex().to_string()))
+    });
+    hashed.collect()
 }
 
 /// Returns the BLAKE3 hash, in hex, of an entry's canonical form: compact, names sorted. It covers fields that this

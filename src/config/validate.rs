@@ -132,12 +132,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         let mut map = Map::new();
         for (entry, value) in self.members(raw, Some(path))? {
             if !names.accepts(entry.last()) {
-                let trouble = Trouble::Wrong {
-                    expected: format!("called by {}", names.describe()),
-                    found: "another name".to_owned(),
-                    key: entry,
-                    example: expected.key.sample(),
-                };
+                let trouble = Trouble::Clash { key: entry, why: names.complaint(), example: expected.key.sample() };
                 self.report(value.get(), trouble);
             } else if is(value, b'n') {
                 map.insert(entry.last().to_owned(), Value::Null);
