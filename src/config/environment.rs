@@ -5,12 +5,10 @@ use std::ffi::OsString;
 use serde_json::{Map, Value};
 
 use crate::base::Secret;
-use crate::config::document::Document;
 use crate::config::key_path::KeyPath;
 use crate::config::layer::Origin;
-use crate::config::problem::{Place, Problem};
-use crate::config::table;
-use crate::config::validate::{Expected, Validator};
+use crate::config::problem::{Place, Problem, Trouble};
+use crate::config::validate;
 
 /// A provider whose variables are looked at.
 struct Known {
@@ -68,19 +66,24 @@ impl Environment {
         for known in &KNOWN {
             let mut entry = Map::from_iter([("provider".to_owned(), Value::from(known.provider))]);
             let mut names = Vec::new();
+            let mut readable = true;
             for (field, variable) in [("apiKey", known.key), ("baseUrl", known.url)] {
                 let Some(value) = self.get(variable) else { continue };
-                match check(known.group, field, variable, value) {
-                    Ok(value) => {
+                let value = Value::from(value.expose());
+                match validate::refusal(&KeyPath::top("authGroups").child(known.group).child(field), &value) {
+                    None => {
                         entry.insert(field.to_owned(), value);
                         names.push(variable);
                     }
-                    Err(found) => problems.extend(found),
+                    Some(expected) => {
+                        readable = false;
+                        let place = Place { file: format!("the variable {variable}"), at: None };
+                        problems.push(Problem { place, trouble: Trouble::Variable { group: known.group, expected } });
+                    }
                 }
             }
             // A key must not go to the public address because the address meant for it could not be read.
-            let misplaced = self.get(known.url).is_some() && !entry.contains_key("baseUrl");
-            if !names.is_empty() && !misplaced {
+            if !names.is_empty() && readable {
                 let origin = Origin::Environment(names);
                 groups.push(ImplicitGroup { name: known.group, entry: Value::Object(entry), origin });
             }
@@ -88,24 +91,6 @@ impl Environment {
         groups.sort_by_key(|group| group.entry.get("apiKey").is_none());
         (groups, problems)
     }
-}
-
-fn check(group: &str, field: &str, variable: &str, value: &Secret) -> Result<Value, Vec<Problem>> {
-    let path = KeyPath::top("authGroups").child(group).child(field);
-    let Ok(resolved) = table::resolve(&path) else { return Err(Vec::new()) };
-    let text = Value::from(value.expose()).to_string();
-    let document = Document::new(variable, &text);
-    let mut validator = Validator::new(&document);
-    let expected = Expected { kind: resolved.kind, key: resolved.key };
-    let checked = document.root().ok().flatten().and_then(|raw| validator.value(expected, raw, &path));
-    let place = Place { file: format!("the variable {variable}"), at: None };
-    checked.ok_or_else(|| {
-        validator
-            .problems
-            .into_iter()
-            .map(|Problem { trouble, .. }| Problem { place: place.clone(), trouble })
-            .collect()
-    })
 }
 
 #[cfg(test)]

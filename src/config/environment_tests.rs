@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::config::Severity;
 
 fn environment(values: &[(&str, &str)]) -> Environment {
     let values: HashMap<String, OsString> =
@@ -42,7 +43,10 @@ fn a_key_is_not_sent_to_the_public_address_when_its_own_is_unreadable() {
     let (groups, problems) = environment.groups();
     assert!(groups.is_empty());
     let sentence = problems[0].to_string();
-    assert!(sentence.starts_with("the variable OPENAI_BASE_URL: "), "{sentence}");
+    let expected =
+        "the variable OPENAI_BASE_URL: it is ignored, and with it the auth group env-openai: it must be an address";
+    assert!(sentence.starts_with(expected), "{sentence}");
+    assert_eq!(problems[0].severity(), Severity::Warning);
     assert!(!sentence.contains("hunter2"));
     assert!(!format!("{environment:?}").contains("hunter2"));
 }

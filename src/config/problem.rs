@@ -75,6 +75,9 @@ pub enum Trouble {
     Clash { key: KeyPath, why: &'static str, example: String },
     #[error("{key} is ignored in the {layer} settings: {why}; {instead}")]
     NotHere { key: KeyPath, layer: Layer, why: &'static str, instead: String },
+    /// A variable is not a file: it was often set for other programs, so it stops nothing.
+    #[error("it is ignored, and with it the auth group {group}: it must be {expected}")]
+    Variable { group: &'static str, expected: String },
     #[error("{key} names the auth group \"{name}\", which does not exist; {}", choose(.groups))]
     NoSuchGroup { key: KeyPath, name: String, groups: Vec<String> },
 }
@@ -93,9 +96,11 @@ fn choose(groups: &[String]) -> String {
 impl Trouble {
     pub fn severity(&self) -> Severity {
         match self {
-            Self::ByteOrderMark | Self::Unknown { .. } | Self::Duplicate { .. } | Self::NotHere { .. } => {
-                Severity::Warning
-            }
+            Self::ByteOrderMark
+            | Self::Unknown { .. }
+            | Self::Duplicate { .. }
+            | Self::NotHere { .. }
+            | Self::Variable { .. } => Severity::Warning,
             Self::Syntax(_)
             | Self::NotUtf8(_)
             | Self::NotAnObject(_)
@@ -110,7 +115,12 @@ impl Trouble {
     /// Returns the setting that is wrong. Nothing: the file is.
     pub fn key(&self) -> Option<&KeyPath> {
         match self {
-            Self::Syntax(_) | Self::NotUtf8(_) | Self::ByteOrderMark | Self::NotAnObject(_) | Self::Newer(_) => None,
+            Self::Syntax(_)
+            | Self::NotUtf8(_)
+            | Self::ByteOrderMark
+            | Self::NotAnObject(_)
+            | Self::Newer(_)
+            | Self::Variable { .. } => None,
             Self::Unknown { key, .. }
             | Self::Duplicate { key }
             | Self::Wrong { key, .. }

@@ -258,6 +258,12 @@ fn fits(kind: &Kind, value: &Value) -> bool {
     }
 }
 
+/// Returns what the single value at `path` must be, if `value` is not that.
+pub(super) fn refusal(path: &KeyPath, value: &Value) -> Option<String> {
+    let kind = table::resolve(path).ok()?.kind;
+    (!fits(kind, value)).then(|| kind.describe())
+}
+
 fn is_http_address(text: &str) -> bool {
     let plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
     // Shown forms of an address have a mask where a password was.
