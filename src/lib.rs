@@ -4,6 +4,7 @@
 //! `tests/it/architecture.rs`.
 
 pub mod base;
+pub mod config;
 pub mod git;
 pub mod model;
 pub mod provider;
