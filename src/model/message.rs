@@ -84,6 +84,8 @@ pub enum Source {
     Compact,
     /// The person cut the agent short.
     Interrupt,
+    /// Matrix itself has something to say: a limit was reached, work repeats itself, a folder was rebuilt.
+    Notice,
 }
 
 impl Source {

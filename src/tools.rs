@@ -1,0 +1,3 @@
+pub mod names;
+mod reply;
+pub use reply::{Control, Reply};
