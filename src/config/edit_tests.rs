@@ -125,6 +125,12 @@ fn everything_else_stays_in_order_and_spelling() {
 }
 
 #[test]
+fn of_a_repeated_key_the_one_that_counts_is_changed() {
+    let after = edit(r#"{"model": "a", "model": "b"}"#).set("model", "c").unwrap();
+    assert_eq!(after, "{\n  \"model\": \"a\",\n  \"model\": \"c\"\n}\n");
+}
+
+#[test]
 fn a_broken_file_is_left_alone() {
     for text in ["{\"model\": ", "[]", "{\"version\": 2}", "{\"\\ud800\": 1}"] {
         for result in [edit(text).set("model", "m"), edit(text).unset("model")] {
