@@ -2,4 +2,5 @@
 //!
 //! Reading goes through libgit2. Nothing here knows what a task is.
 
+pub mod commit;
 pub mod place;

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod base;
+pub mod cli;
 pub mod config;
 pub mod git;
 pub mod model;

@@ -6,13 +6,11 @@ use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use crate::base::Fault;
 
-/// A checkout that Matrix can work on.
+/// The repository that a folder is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The top folder of the repository's main checkout.
     pub top: PathBuf,
-    /// The branch that is checked out there.
-    pub branch: String,
     /// The folder asked about is in this other checkout of the same repository.
     pub linked: Option<PathBuf>,
 }
@@ -26,8 +24,8 @@ pub enum PlaceError {
     NotARepository(PathBuf),
     #[error("{} is a bare repository: it has no checkout to work in", .0.display())]
     Bare(PathBuf),
-    #[error("the repository {} has no commit yet", .top.display())]
-    NoCommit { top: PathBuf, branch: String },
+    #[error("the repository {} has no commit yet", .0.display())]
+    NoCommit(PathBuf),
     #[error("the repository {} has no branch checked out (its HEAD is detached)", .0.display())]
     Detached(PathBuf),
     #[error("the repository {} belongs to another user, and git refuses to trust it", .0.display())]
@@ -47,7 +45,7 @@ impl From<PlaceError> for Fault {
                 .hint(format!("make it one with `git init {0}`", quoted(&path)))
                 .hint("or go to a folder that is in one"),
             PlaceError::Bare(_) => fault.hint("make a clone with a checkout (`git clone`) and use that"),
-            PlaceError::NoCommit { top, .. } => {
+            PlaceError::NoCommit(top) => {
                 fault.hint(format!("make the first one with `git -C {} commit --allow-empty -m start`", quoted(&top)))
             }
             PlaceError::Detached(top) => {
@@ -70,21 +68,39 @@ fn quoted(path: &Path) -> String {
 }
 
 impl Place {
-    /// Returns the repository that `folder` is in, ready to be worked on.
+    /// Returns the repository that `folder` is in.
     pub fn of(folder: &Path) -> Result<Self, PlaceError> {
         let folder = std::fs::canonicalize(folder).map_err(|_| PlaceError::Missing(folder.to_owned()))?;
         let repository = open(&folder)?;
         let checkout = repository.workdir().map(canonical);
         let main = if repository.is_worktree() {
             // The main checkout is the one whose folder holds what all checkouts share.
-            open(repository.commondir()).map_err(|_| PlaceError::Bare(repository.commondir().to_owned()))?
+            open(repository.commondir())?
         } else {
             repository
         };
-        let top = main.workdir().map(canonical).ok_or_else(|| PlaceError::Bare(main.path().to_owned()))?;
-        let branch = branch(&main, &top)?;
+        let bare = || PlaceError::Bare(main.path().to_owned());
+        let top = main.workdir().map(canonical).filter(|_| !main.is_bare()).ok_or_else(bare)?;
         let linked = checkout.filter(|checkout| *checkout != top);
-        Ok(Self { top, branch, linked })
+        Ok(Self { top, linked })
+    }
+
+    /// Returns the branch that the main checkout is on, if work can start from there.
+    pub fn branch(&self) -> Result<String, PlaceError> {
+        let failed =
+            |error: git2::Error| PlaceError::Git { path: self.top.clone(), message: error.message().to_owned() };
+        let repository = open(&self.top)?;
+        if repository.head_detached().map_err(failed)? {
+            return Err(PlaceError::Detached(self.top.clone()));
+        }
+        match repository.head() {
+            Ok(head) => head
+                .shorthand()
+                .map(str::to_owned)
+                .map_err(|_| PlaceError::BranchName(String::from_utf8_lossy(head.shorthand_bytes()).into_owned())),
+            Err(error) if error.code() == ErrorCode::UnbornBranch => Err(PlaceError::NoCommit(self.top.clone())),
+            Err(error) => Err(failed(error)),
+        }
     }
 }
 
@@ -101,26 +117,6 @@ fn open(folder: &Path) -> Result<Repository, PlaceError> {
         ErrorCode::Owner => PlaceError::NotOurs(folder.to_owned()),
         _ => PlaceError::Git { path: folder.to_owned(), message: error.message().to_owned() },
     })
-}
-
-fn branch(repository: &Repository, top: &Path) -> Result<String, PlaceError> {
-    let failed = |error: &git2::Error| PlaceError::Git { path: top.to_owned(), message: error.message().to_owned() };
-    if repository.head_detached().map_err(|error| failed(&error))? {
-        return Err(PlaceError::Detached(top.to_owned()));
-    }
-    match repository.head() {
-        Ok(head) => match head.shorthand() {
-            Ok(name) => Ok(name.to_owned()),
-            Err(_) => Err(PlaceError::BranchName(String::from_utf8_lossy(head.shorthand_bytes()).into_owned())),
-        },
-        Err(error) if error.code() == ErrorCode::UnbornBranch => {
-            let target = repository.find_reference("HEAD").ok();
-            let target = target.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
-            let branch = target.map_or("HEAD", |name| name.strip_prefix("refs/heads/").unwrap_or(name)).to_owned();
-            Err(PlaceError::NoCommit { top: top.to_owned(), branch })
-        }
-        Err(error) => Err(failed(&error)),
-    }
 }
 
 #[cfg(test)]
