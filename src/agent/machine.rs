@@ -264,8 +264,8 @@ impl Machine {
             let notice = self.message(now, Source::Interrupt, INTERRUPTED);
             return self.save(vec![notice.into()], Then::Advance);
         }
-        if let Some(ask) = self.standing_ask() {
-            return self.settle_standing(now, ask);
+        if let Some((ask, about)) = self.standing_ask() {
+            return self.settle_standing(ask, about);
         }
         let manual = self.control_messages();
         if !manual.is_empty() {
@@ -307,7 +307,7 @@ impl Machine {
 
     /// Returns what hands the waiting messages over: the answer to the call the agent slept on, then the messages.
     fn take_messages(&mut self) -> Vec<Body> {
-        let hold = if self.owes_response() { Hold::UntilIdle } else { Hold::Nothing };
+        let hold = if self.owes_response() && !self.halted { Hold::UntilIdle } else { Hold::Nothing };
         let Some(consumed) = self.hand_over(hold) else { return Vec::new() };
         let mut bodies = self.wake_answer();
         bodies.push(consumed);
@@ -502,23 +502,9 @@ impl Machine {
     }
 }
 
-/// Tells whether a message is worth a turn by itself. The others ride along with the next that is.
+/// Tells whether a message is something to respond to. A wish to compact is not: nobody sees it.
 fn wakes(message: &Message) -> bool {
-    match message.from {
-        Source::User
-        | Source::TaskMessage { .. }
-        | Source::TaskComplete { .. }
-        | Source::ClarifyResponse { .. }
-        | Source::CrossProject { .. }
-        | Source::BackgroundComplete { .. }
-        | Source::CompactedResume
-        | Source::Notice => true,
-        Source::UserMessageForwarded { .. }
-        | Source::TreeChange { .. }
-        | Source::WorkContext
-        | Source::Compact
-        | Source::Interrupt => false,
-    }
+    message.from.wakes() && message.from.is_visible()
 }
 
 /// Returns the result of a call that the agent slept on.
