@@ -16,6 +16,7 @@ use crate::base::{Secret, sanitize, text};
 use crate::provider::response::Response;
 
 const MESSAGE_BYTES: usize = 400;
+const MASK: &str = "****";
 
 /// The kinds of failure that lead to different decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,7 +148,13 @@ impl ApiError {
     /// Takes `key` out of the message, should the other side have repeated it.
     pub fn without_key(mut self, key: Option<&Secret>) -> Self {
         if let Some(key) = key.filter(|key| !key.is_empty()) {
-            self.message = self.message.replace(key.expose(), "****");
+            self.message = self.message.replace(key.expose(), MASK);
+            // A message that was cut may end in the middle of it.
+            let shown = self.message.trim_end_matches('…');
+            let cut = key.expose().char_indices().skip(8).map(|(end, _)| &key.expose()[..end]);
+            if let Some(start) = cut.filter_map(|start| shown.strip_suffix(start)).next().map(str::len) {
+                self.message.replace_range(start.., MASK);
+            }
         }
         self
     }
@@ -163,8 +170,7 @@ impl ApiError {
 fn presentable(message: &str) -> String {
     // Cut before cleaning, so that an enormous body costs nothing; the mask may shorten it further.
     let line = sanitize::line(text::prefix(message, MESSAGE_BYTES * 4)).trim().to_owned();
-    let masked: Vec<&str> = line.split_inclusive([' ', '"', '\'', ',']).map(mask).collect();
-    let masked = masked.concat();
+    let masked = mask_keys(&line);
     if masked.len() <= MESSAGE_BYTES {
         return masked;
     }
@@ -174,9 +180,20 @@ fn presentable(message: &str) -> String {
 /// How keys begin, at the vendors whose messages quote them.
 const KEY_PREFIXES: [&str; 4] = ["sk-", "sk_", "xai-", "gsk_"];
 
-fn mask(word: &str) -> &str {
-    let is_key = word.len() >= 12 && KEY_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
-    if is_key { "**** " } else { word }
+/// Masks every run of key characters that begins like a key.
+fn mask_keys(line: &str) -> String {
+    let in_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+    let mut masked = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(in_key) {
+        let (before, run) = rest.split_at(start);
+        let (run, after) = run.split_at(run.find(|c| !in_key(c)).unwrap_or(run.len()));
+        masked.push_str(before);
+        let is_key = run.len() >= 12 && KEY_PREFIXES.iter().any(|prefix| run.starts_with(prefix));
+        masked.push_str(if is_key { MASK } else { run });
+        rest = after;
+    }
+    masked + rest
 }
 
 #[cfg(test)]
