@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use classify::{classify, classify_event};
-pub use retry_after::retry_after;
+pub use retry_after::{retry_after, retry_after_in_words};
 
 use crate::base::{Secret, sanitize, text};
 use crate::provider::response::Response;
@@ -84,6 +84,11 @@ impl ErrorClass {
         }
     }
 
+    /// Returns the class that [`Self::word`] stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.word() == word)
+    }
+
     /// Returns what happened and what to do next, for a person.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -151,8 +156,8 @@ impl ApiError {
             self.message = self.message.replace(key.expose(), MASK);
             // A message that was cut may end in the middle of it.
             let shown = self.message.trim_end_matches('…');
-            let cut = key.expose().char_indices().skip(8).map(|(end, _)| &key.expose()[..end]);
-            if let Some(start) = cut.filter_map(|start| shown.strip_suffix(start)).next().map(str::len) {
+            let mut cut = key.expose().char_indices().skip(8).map(|(end, _)| &key.expose()[..end]);
+            if let Some(start) = cut.find_map(|start| shown.strip_suffix(start)).map(str::len) {
                 self.message.replace_range(start.., MASK);
             }
         }
@@ -189,8 +194,8 @@ fn mask_keys(line: &str) -> String {
         let (before, run) = rest.split_at(start);
         let (run, after) = run.split_at(run.find(|c| !in_key(c)).unwrap_or(run.len()));
         masked.push_str(before);
-        let is_key = run.len() >= 12 && KEY_PREFIXES.iter().any(|prefix| run.starts_with(prefix));
-        masked.push_str(if is_key { MASK } else { run });
+        let secret = run.len() >= 12 && KEY_PREFIXES.iter().any(|prefix| run.starts_with(prefix));
+        masked.push_str(if secret { MASK } else { run });
         rest = after;
     }
     masked + rest

@@ -4,7 +4,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::{ApiError, ErrorClass, classify, classify_event, retry_after};
+use super::{ApiError, ErrorClass, classify, classify_event, retry_after, retry_after_in_words};
 use crate::base::{Secret, Timestamp};
 use crate::model::conversation::Wire;
 
@@ -150,6 +150,23 @@ fn waits_are_read_in_every_form() {
 }
 
 #[test]
+fn waits_are_read_from_words_where_no_header_has_them() {
+    let millis = |message: &str| retry_after_in_words(message).map(|wait| wait.as_millis());
+    assert_eq!(millis("Rate limit reached. Please try again in 1.898s. Visit …"), Some(1898));
+    assert_eq!(millis("Please try again in 20ms."), Some(20));
+    assert_eq!(millis("please TRY again in 1m2.5s"), Some(62_500));
+    assert_eq!(millis("try again in 35 seconds"), Some(35_000));
+    for nothing in ["try again in a while", "try again later", "try again in 5", "try again in 1..2s", "", "in 5s"] {
+        assert_eq!(millis(nothing), None, "{nothing}");
+    }
+    let event = json!({"type": "error", "code": "rate_limit_exceeded", "message": "Please try again in 3s."});
+    assert_eq!(classify_event(Wire::OpenaiResponses, &event).retry_after, Some(Duration::from_secs(3)));
+    let header = headers(&[("retry-after", "9")]);
+    let error = classify(Wire::OpenaiChat, 429, &header, event.to_string().as_bytes(), Timestamp::EPOCH);
+    assert_eq!(error.retry_after, Some(Duration::from_secs(9)));
+}
+
+#[test]
 fn an_error_carries_what_support_and_the_gate_need() {
     let headers = headers(&[("retry-after", "7"), ("request-id", "req_9")]);
     let error = classify(Wire::Anthropic, 429, &headers, br#"{"error":{"message":"slow"}}"#, Timestamp::EPOCH);
@@ -190,7 +207,9 @@ fn a_web_page_is_not_quoted() {
 fn every_class_has_its_own_word_and_a_next_step() {
     let words: HashSet<_> = ErrorClass::ALL.iter().map(|class| class.word()).collect();
     assert_eq!(words.len(), ErrorClass::ALL.len());
+    assert_eq!(ErrorClass::from_word("bad_luck"), None);
     for class in ErrorClass::ALL {
+        assert_eq!(ErrorClass::from_word(class.word()), Some(class));
         assert!(class.word().bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{class}");
         assert!(class.sentence().ends_with('.'), "{class}");
     }

@@ -272,6 +272,15 @@ async fn a_key_that_no_header_can_hold_is_an_auth_error_that_hides_it() {
 }
 
 #[tokio::test]
+async fn a_conversation_for_another_wire_is_not_sent() {
+    let (base, seen) = serve(|| Reply::new(Body::empty())).await;
+    let provider = provider(Wire::Anthropic, base, timeouts());
+    let response = provider.respond(call(Wire::OpenaiChat), mpsc::channel(1).0, CancellationToken::new()).await;
+    assert_eq!(response.unwrap_err().class, ErrorClass::InvalidRequest);
+    assert!(seen.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn tokens_are_counted_where_the_api_can() {
     let (base, seen) = serve(|| Reply::new(Body::from(r#"{"input_tokens":42}"#))).await;
     let count = Call::count(Arc::new(config(Wire::Anthropic)), &[]);

@@ -7,8 +7,8 @@ use crate::provider::error::ErrorClass;
 
 #[test]
 fn only_what_may_pass_by_itself_is_tried_again() {
-    let retried: Vec<_> = ErrorClass::ALL.into_iter().filter(|class| policy(*class).retries > 0).collect();
     use ErrorClass as Class;
+    let retried: Vec<_> = ErrorClass::ALL.into_iter().filter(|class| policy(*class).retries > 0).collect();
     assert_eq!(
         retried,
         [Class::RateLimit, Class::Overloaded, Class::Server, Class::Network, Class::Timeout, Class::Truncated]
