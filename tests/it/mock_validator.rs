@@ -1,0 +1,1 @@
+//! The mock's own tests.
