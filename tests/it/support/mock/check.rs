@@ -1,4 +1,4 @@
-//! What a turn asks of the request it answers: `last_user().contains("hello")`, `result(0).is_error(true)`.
+//! What a turn asks of the request it answers: `last_user().contains("hello")`, `result(0).has_error(true)`.
 
 use serde::Deserialize;
 
@@ -72,7 +72,7 @@ impl Target {
         self.test(Test::Matches(pattern.to_owned()))
     }
 
-    pub fn is_error(self, expected: bool) -> Check {
+    pub fn has_error(self, expected: bool) -> Check {
         self.test(Test::IsError(expected))
     }
 

@@ -84,7 +84,7 @@ impl Delivery {
                 self.steps
                     .insert(at, Step::Send("data: {\"type\": \"content_block_delta\", \"delta\": {\n\n".to_owned()));
             }
-            Fault::MalformedJson(_) => self.spoil_body(|body| body.insert_str(half(body), "}}")),
+            Fault::MalformedJson(_) => self.spoil_body(|body| body.insert(1, '}')),
             Fault::ErrorEvent { after, kind } if streamed => {
                 self.keep_events(*after);
                 self.steps.push(errors::event(wire, *kind));

@@ -1,7 +1,7 @@
 //! What the mock knows and decides: each request is recorded, held to the rules, and given its answer or its fault.
 //!
 //! Synchronous and without a clock. Answers depend on the conversation and its turn alone, so a client that repeats a
-//! request after a crash gets the same bytes again.
+//! request after a crash gets the same words and ids again.
 
 pub mod compose;
 pub mod identify;

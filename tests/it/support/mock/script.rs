@@ -45,7 +45,9 @@ pub struct Script {
 
 /// A rule of the test's own for telling conversations apart.
 #[derive(Clone)]
-pub struct Identify(pub Arc<dyn Fn(&Seen) -> Option<String> + Send + Sync>);
+pub struct Identify(pub Arc<IdentifyRule>);
+
+type IdentifyRule = dyn Fn(&Seen) -> Option<String> + Send + Sync;
 
 impl fmt::Debug for Identify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,6 +14,7 @@ pub enum Wire {
 
 /// A request for an answer, or for a count of its tokens.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the vendors' requests")]
 pub struct Seen {
     pub wire: Wire,
     pub counting: bool,

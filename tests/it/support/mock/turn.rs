@@ -82,7 +82,7 @@ pub enum Stop {
     EndTurn,
     ToolUse,
     MaxTokens,
-    StopSequence,
+    Sequence,
     Refusal,
     Pause,
     ContextWindow,

@@ -10,7 +10,7 @@ use crate::support::mock::turn::{Chunk, Stop};
 const INPUT_DELTA: usize = 7;
 
 pub fn stream(reply: &Reply) -> Vec<Step> {
-    let mut start = message(reply, Vec::new());
+    let mut start = message(reply, &[]);
     start["stop_reason"] = Value::Null;
     start["stop_sequence"] = Value::Null;
     start["usage"]["output_tokens"] = json!(1);
@@ -80,10 +80,10 @@ pub fn whole(reply: &Reply) -> Value {
         }
         Spoken::Gate(_) | Spoken::DelayMs(_) => None,
     });
-    message(reply, content.collect())
+    message(reply, &content.collect::<Vec<_>>())
 }
 
-fn message(reply: &Reply, content: Vec<Value>) -> Value {
+fn message(reply: &Reply, content: &[Value]) -> Value {
     let (stop_reason, stop_sequence) = stop(&reply.stop);
     json!({
         "id": format!("msg_{}", reply.tag),
@@ -116,7 +116,7 @@ fn stop(stop: &Stop) -> (&str, Option<&str>) {
         Stop::EndTurn => ("end_turn", None),
         Stop::ToolUse => ("tool_use", None),
         Stop::MaxTokens => ("max_tokens", None),
-        Stop::StopSequence => ("stop_sequence", Some("\n\nHuman:")),
+        Stop::Sequence => ("stop_sequence", Some("\n\nHuman:")),
         Stop::Refusal => ("refusal", None),
         Stop::Pause => ("pause_turn", None),
         Stop::ContextWindow => ("model_context_window_exceeded", None),

@@ -40,7 +40,7 @@ pub fn stream(reply: &Reply) -> Vec<Step> {
     }
     steps.push(chunk(reply, &json!({}), Some(finish_reason(&reply.stop))));
     if reply.with_usage {
-        let mut last = envelope(reply, "chat.completion.chunk", Vec::new());
+        let mut last = envelope(reply, "chat.completion.chunk", &[]);
         last["usage"] = usage(&reply.tokens);
         steps.push(sse::data(&last));
     }
@@ -72,7 +72,7 @@ pub fn whole(reply: &Reply) -> Value {
     }
     let finish = finish_reason(&reply.stop);
     let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": finish});
-    let mut body = envelope(reply, "chat.completion", vec![choice]);
+    let mut body = envelope(reply, "chat.completion", &[choice]);
     if reply.with_usage {
         body["usage"] = usage(&reply.tokens);
     }
@@ -81,10 +81,10 @@ pub fn whole(reply: &Reply) -> Value {
 
 fn chunk(reply: &Reply, delta: &Value, finish: Option<&str>) -> Step {
     let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
-    sse::data(&envelope(reply, "chat.completion.chunk", vec![choice]))
+    sse::data(&envelope(reply, "chat.completion.chunk", &[choice]))
 }
 
-fn envelope(reply: &Reply, object: &str, choices: Vec<Value>) -> Value {
+fn envelope(reply: &Reply, object: &str, choices: &[Value]) -> Value {
     json!({
         "id": format!("chatcmpl-{}", reply.tag),
         "object": object,
@@ -108,7 +108,7 @@ fn usage(tokens: &Tokens) -> Value {
 
 fn finish_reason(stop: &Stop) -> &str {
     match stop {
-        Stop::EndTurn | Stop::StopSequence | Stop::Pause => "stop",
+        Stop::EndTurn | Stop::Sequence | Stop::Pause => "stop",
         Stop::ToolUse => "tool_calls",
         Stop::MaxTokens | Stop::ContextWindow => "length",
         Stop::Refusal => "content_filter",

@@ -10,14 +10,13 @@ use crate::support::mock::seen::Wire;
 /// Returns the status line's number.
 pub fn status(wire: Wire, kind: ErrorKind) -> u16 {
     match kind {
-        ErrorKind::RateLimit => 429,
         ErrorKind::Overloaded => 529,
         ErrorKind::Server => 500,
         ErrorKind::Unavailable => 503,
         ErrorKind::Unauthorized => 401,
         ErrorKind::Forbidden => 403,
         ErrorKind::Credit if wire == Wire::Anthropic => 400,
-        ErrorKind::Credit => 429,
+        ErrorKind::RateLimit | ErrorKind::Credit => 429,
         ErrorKind::ContextOverflow | ErrorKind::Invalid => 400,
         ErrorKind::UnknownModel => 404,
         ErrorKind::TooLarge => 413,

@@ -11,7 +11,7 @@ const ARGUMENTS_DELTA: usize = 7;
 
 pub fn stream(reply: &Reply) -> Vec<Step> {
     let mut out = Stream { reply, steps: Vec::new(), sequence: 0 };
-    let opening = response(reply, "in_progress", Vec::new());
+    let opening = response(reply, "in_progress", &[]);
     out.event("response.created", json!({"response": opening}));
     out.event("response.in_progress", json!({"response": opening}));
     let mut index = 0;
@@ -36,18 +36,18 @@ pub fn stream(reply: &Reply) -> Vec<Step> {
 
 pub fn whole(reply: &Reply) -> Value {
     let spoken = reply.pieces.iter().filter(|piece| !matches!(piece, Spoken::Gate(_) | Spoken::DelayMs(_)));
-    let output = spoken.enumerate().filter_map(|(index, piece)| item(reply, index, piece)).collect();
-    response(reply, status(&reply.stop), output)
+    let output: Vec<Value> = spoken.enumerate().filter_map(|(index, piece)| item(reply, index, piece)).collect();
+    response(reply, status(&reply.stop), &output)
 }
 
-fn response(reply: &Reply, status: &str, output: Vec<Value>) -> Value {
-    let incomplete = match (&reply.stop, status) {
-        (_, "in_progress") => None,
-        (Stop::MaxTokens | Stop::ContextWindow, _) => Some("max_output_tokens"),
-        (Stop::Other(reason), _) => Some(reason.as_str()),
-        (Stop::EndTurn | Stop::ToolUse | Stop::StopSequence | Stop::Refusal | Stop::Pause, _) => None,
-    };
+fn response(reply: &Reply, status: &str, output: &[Value]) -> Value {
     let done = status != "in_progress";
+    let incomplete = match &reply.stop {
+        Stop::MaxTokens | Stop::ContextWindow => Some("max_output_tokens"),
+        Stop::Other(reason) => Some(reason.as_str()),
+        Stop::EndTurn | Stop::ToolUse | Stop::Sequence | Stop::Refusal | Stop::Pause => None,
+    };
+    let incomplete = incomplete.filter(|_| done);
     json!({
         "id": format!("resp_{}", reply.tag),
         "object": "response",
@@ -89,7 +89,7 @@ fn usage(tokens: &Tokens) -> Value {
 
 fn status(stop: &Stop) -> &'static str {
     match stop {
-        Stop::EndTurn | Stop::ToolUse | Stop::StopSequence | Stop::Refusal | Stop::Pause => "completed",
+        Stop::EndTurn | Stop::ToolUse | Stop::Sequence | Stop::Refusal | Stop::Pause => "completed",
         Stop::MaxTokens | Stop::ContextWindow | Stop::Other(_) => "incomplete",
     }
 }
