@@ -13,8 +13,10 @@ import anthropic
 import openai
 
 URL = os.environ["MOCK_URL"]
-claude = anthropic.Anthropic(base_url=URL, api_key="sk-test", max_retries=0)
-gpt = openai.OpenAI(base_url=f"{URL}/v1", api_key="sk-test", max_retries=0)
+# Strict: a field that is missing or of the wrong type raises instead of being passed through.
+STRICT = {"api_key": "sk-test", "max_retries": 0, "_strict_response_validation": True}
+claude = anthropic.Anthropic(base_url=URL, **STRICT)
+gpt = openai.OpenAI(base_url=f"{URL}/v1", **STRICT)
 
 USER = [{"role": "user", "content": "Hello"}]
 CLAUDE = {"model": "claude-opus-5-5", "max_tokens": 4096}

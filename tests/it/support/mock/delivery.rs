@@ -86,8 +86,12 @@ impl Delivery {
             }
             Fault::MalformedJson(_) => self.spoil_body(|body| body.insert(1, '}')),
             Fault::ErrorEvent { after, kind } if streamed => {
+                let whole = self.steps.clone();
                 self.keep_events(*after);
-                self.steps.push(errors::event(wire, *kind));
+                // An error at the very beginning still names the response that it ends.
+                let sent = if self.steps.is_empty() { &whole[..1.min(whole.len())] } else { &self.steps[..] };
+                let error = errors::event(wire, *kind, sent);
+                self.steps.push(error);
             }
             Fault::ErrorEvent { kind, .. } => {
                 return self.with_fault(&Fault::Http { kind: *kind, retry_after: None, message: None }, wire);

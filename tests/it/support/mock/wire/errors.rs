@@ -37,8 +37,8 @@ pub fn body(wire: Wire, kind: ErrorKind, message: Option<&str>) -> Value {
     }
 }
 
-/// Returns the event that ends a stream which has already begun.
-pub fn event(wire: Wire, kind: ErrorKind) -> Step {
+/// Returns the event that ends a stream of which these steps have been sent.
+pub fn event(wire: Wire, kind: ErrorKind, sent: &[Step]) -> Step {
     match wire {
         Wire::Anthropic => {
             let (name, _) = names(wire, kind);
@@ -46,14 +46,13 @@ pub fn event(wire: Wire, kind: ErrorKind) -> Step {
         }
         Wire::Responses => {
             let (name, code) = names(wire, kind);
-            let code = code.unwrap_or(name);
-            let error = json!({"code": code, "message": sentence(wire, kind)});
-            let response =
-                json!({"id": "resp_failed", "object": "response", "status": "failed", "error": error, "output": []});
-            sse::event(
-                "response.failed",
-                &json!({"type": "response.failed", "sequence_number": 99, "response": response}),
-            )
+            let events: Vec<&str> = sent.iter().filter_map(sse::data_of).collect();
+            let first: Value = events.first().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+            let mut response = first["response"].clone();
+            response["status"] = json!("failed");
+            response["error"] = json!({"code": code.unwrap_or(name), "message": sentence(wire, kind)});
+            let data = json!({"type": "response.failed", "sequence_number": events.len(), "response": response});
+            sse::event("response.failed", &data)
         }
         Wire::Chat => sse::data(&body(wire, kind, None)),
     }

@@ -14,6 +14,14 @@ pub fn data(data: &Value) -> Step {
     Step::Send(format!("data: {data}\n\n"))
 }
 
+/// Returns the data of a step that is an event.
+pub fn data_of(step: &Step) -> Option<&str> {
+    match step {
+        Step::Send(text) => text.lines().find_map(|line| line.strip_prefix("data: ")),
+        Step::Gate(_) | Step::DelayMs(_) => None,
+    }
+}
+
 /// Splits `text` every `size` characters.
 pub fn split(text: &str, size: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
