@@ -4,10 +4,13 @@ use serde_json::{Value, json};
 
 use super::post;
 use super::requests::{ANTHROPIC, CHAT, RESPONSES, anthropic, chat, go_on, hello, hour, minutes, responses};
+use crate::support::mock::raw::without_cache_marks;
 use crate::support::mock::{Conversation, Fault, Mock, Rule, Script, answer};
 
 /// What changes between two requests, how, and the rule that must say so.
-type Case = (&'static str, fn(&mut Value), Rule);
+type Case = (&'static str, Change, Rule);
+type Change = fn(&mut Value);
+type Make = fn() -> Value;
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -46,13 +49,13 @@ async fn every_way_of_changing_what_was_sent_is_caught() {
 
 #[tokio::test]
 async fn the_other_wires_are_held_to_the_same() {
-    let change_system: [(&str, fn() -> Value, fn(&mut Value), Rule); 4] = [
+    let cases: [(&str, Make, Change, Rule); 4] = [
         (RESPONSES, responses, |r| r["instructions"] = json!("Be long."), Rule::PrefixSystem),
         (RESPONSES, responses, |r| r["input"][2]["arguments"] = json!("{ }"), Rule::PrefixMessages),
         (CHAT, chat, |r| r["messages"][0]["content"] = json!("Be long."), Rule::PrefixMessages),
         (CHAT, chat, |r| r["tools"][0]["function"]["description"] = json!("new"), Rule::PrefixTools),
     ];
-    for (path, valid, mutate, rule) in change_system {
+    for (path, valid, mutate, rule) in cases {
         let mock = Mock::start(Script::new());
         assert_eq!(post(&mock, path, &valid()).await.0, 200);
         let mut next = valid();
@@ -193,4 +196,25 @@ async fn a_refused_request_is_not_what_the_next_is_compared_with() {
     assert_eq!(mock.take_violations()[0].rule, Rule::UnknownField);
     assert_eq!(post(&mock, ANTHROPIC, &hello(ANTHROPIC, "two", false)).await.0, 529);
     assert_eq!(post(&mock, ANTHROPIC, &hello(ANTHROPIC, "two", false)).await.0, 200);
+}
+
+#[test]
+fn cache_marks_are_cut_wherever_they_stand_and_nothing_else_is() {
+    let cases = [
+        (r#"{"cache_control":{"type":"ephemeral"},"a":1}"#, r#"{"a":1}"#),
+        (r#"{"a":1,"cache_control":{"type":"ephemeral"}}"#, r#"{"a":1}"#),
+        (r#"{"a" : 1 , "cache_control" : null , "b":2}"#, r#"{"a" : 1 , "b":2}"#),
+        (r#"{"cache_control":{}}"#, "{}"),
+        (
+            r#"[{"content":[{"x":1,"cache_control":{}}]}, {"cache_control":{},"y":"}"}]"#,
+            r#"[{"content":[{"x":1}]}, {"y":"}"}]"#,
+        ),
+        (
+            r#"{"input":{"cache_control":1},"t":"\"cache_control\""}"#,
+            r#"{"input":{"cache_control":1},"t":"\"cache_control\""}"#,
+        ),
+    ];
+    for (marked, bare) in cases {
+        assert_eq!(without_cache_marks(marked), bare);
+    }
 }

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::requests::{ANTHROPIC, CHAT, RESPONSES, anthropic, chat, go_on, hello, responses};
 use super::{events, post, post_with, send};
+use crate::support::mock::check::Check;
 use crate::support::mock::{
-    Conversation, Counts, Mock, Model, Rule, Script, Stop, answer, anywhere, first_user, last_user, result, result_of,
-    results, system, tools,
+    Conversation, Counts, Mock, Model, Rule, Script, Stop, Turn, answer, anywhere, first_user, last_user, result,
+    result_of, results, system, tools,
 };
 
 fn words(body: &str) -> String {
@@ -16,7 +17,7 @@ fn words(body: &str) -> String {
 
 #[tokio::test]
 async fn checks_that_hold_let_the_answer_through_on_every_wire() {
-    let failing = if_error_is_second();
+    let about_results = two_results_the_second_failed();
     for (path, request) in [(ANTHROPIC, anthropic()), (RESPONSES, responses()), (CHAT, chat())] {
         let turn = answer()
             .expect(last_user().contains("And now?"))
@@ -26,15 +27,14 @@ async fn checks_that_hold_let_the_answer_through_on_every_wire() {
             .expect(system().equals("Be brief."))
             .expect(tools().contains("read"))
             .expect(anywhere().contains("mock-model"));
-        let turn =
-            if path == RESPONSES { turn } else { failing.iter().cloned().fold(turn, |t, check| t.expect(check)) };
+        let turn = if path == RESPONSES { turn } else { about_results.iter().cloned().fold(turn, Turn::expect) };
         let mock = Mock::start(Script::new().turn(turn.text("yes")));
         let (status, body) = post(&mock, path, &request).await;
         assert_eq!(status, 200, "{path}: {body}");
     }
 }
 
-fn if_error_is_second() -> Vec<crate::support::mock::check::Check> {
+fn two_results_the_second_failed() -> Vec<Check> {
     vec![
         results().count(2),
         result(0).contains("alpha"),

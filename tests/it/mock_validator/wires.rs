@@ -32,7 +32,7 @@ fn gather(stream: &str) -> Value {
     let mut message = Value::Null;
     let mut inputs: Vec<String> = Vec::new();
     for event in events(stream) {
-        let index = event["index"].as_u64().unwrap_or(0) as usize;
+        let index = usize::try_from(event["index"].as_u64().unwrap_or(0)).unwrap();
         match event["type"].as_str().unwrap() {
             "message_start" => message = event["message"].clone(),
             "content_block_start" => {
