@@ -28,8 +28,8 @@ cleanup() {
 }
 trap cleanup EXIT
 
-(cd "$work" && npm install --loglevel error --no-audit --no-fund --prefix "$work" "@copilotkit/aimock@$AIMOCK_VERSION") \
-    >"$work/log" 2>&1 || skip "aimock cannot be installed: $(tail -1 "$work/log")"
+(cd "$work" && npm_config_cache="$work/npm" npm install --loglevel error --no-audit --no-fund --prefix "$work" "@copilotkit/aimock@$AIMOCK_VERSION") \
+    >"$work/log" 2>&1 || skip "aimock cannot be installed: $(head -1 "$work/log")"
 
 cat >"$work/fixtures.json" <<'JSON'
 {

@@ -21,7 +21,7 @@ cleanup() {
 trap cleanup EXIT
 
 python3 -m venv "$work/venv" 2>"$work/log" || skip "python3 cannot make a virtual environment: $(tail -1 "$work/log")"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check \
+"$work/venv/bin/pip" install --quiet --no-cache-dir --disable-pip-version-check \
     "anthropic==$ANTHROPIC_VERSION" "openai==$OPENAI_VERSION" 2>"$work/log" \
     || skip "the SDKs cannot be installed: $(tail -1 "$work/log")"
 
