@@ -1,4 +1,4 @@
-//! Each rule about a single request fires for a request that breaks it and nothing else, and for no valid one.
+//! Each rule about a single request fires for a request that breaks it, and for no valid one.
 
 use std::collections::BTreeSet;
 
