@@ -15,6 +15,7 @@ use crate::model::content::BlobId;
 use crate::model::event::SessionConfig;
 use crate::model::live::Live;
 use crate::model::usage::{Tokens, Usage};
+use crate::provider::catalogue::cost;
 use crate::provider::{ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Facts, Gate, Provider, Response, Signal};
 use crate::store::Blobs;
 use crate::tools::LiveSink;
@@ -91,7 +92,7 @@ impl Run {
     pub(super) fn estimate(&self, tokens: u64) -> MicroUsd {
         let output = self.setup.facts.max_output.min(TYPICAL_OUTPUT);
         let tokens = Tokens { input: tokens, output, ..Tokens::default() };
-        self.setup.facts.prices.map(|prices| prices.cost(&tokens)).unwrap_or_default()
+        self.setup.facts.prices.map(|prices| cost(&tokens, &prices)).unwrap_or_default()
     }
 
     fn config(&self) -> Option<Arc<SessionConfig>> {
@@ -101,7 +102,7 @@ impl Run {
     fn request(&mut self, purpose: Purpose) -> Result<Call, EncodeError> {
         let options = BodyOptions { cache_key: Some(self.setup.task.to_string()), ..BodyOptions::streaming() };
         let blobs = self.setup.store.blobs().clone();
-        let config = self.config().unwrap_or_else(|| Arc::new(empty_config(&self.setup.limits.model)));
+        let config = self.config().unwrap_or_default();
         self.requests.call(self.machine.conversation(), &config, purpose, &options, &Pictures(&blobs))
     }
 }
@@ -163,7 +164,7 @@ fn usage_of(response: &Response, facts: &Facts, model: &str, sent: u64) -> Usage
     Usage {
         tokens,
         model: model.to_owned(),
-        cost: facts.prices.map(|prices| prices.cost(&tokens)),
+        cost: facts.prices.map(|prices| cost(&tokens, &prices)),
         context_window: facts.window,
         estimated: !response.usage_reported,
     }
