@@ -5,3 +5,4 @@
 
 pub mod base;
 pub mod model;
+pub mod process;
