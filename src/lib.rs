@@ -6,3 +6,4 @@
 pub mod base;
 pub mod model;
 pub mod process;
+pub mod tools;

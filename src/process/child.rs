@@ -207,8 +207,12 @@ pub fn start(spec: Spec) -> Result<Process, StartError> {
     let shown = spec.program.to_string_lossy().into_owned();
     let no_pipe = |source| StartError::NoPipe { program: shown.clone(), source };
     let no_record = |source| StartError::NoRecord { program: shown.clone(), source };
-    let mut note =
-        spec.records.as_ref().map(|folder| Note::announce(folder, &spec.id, &spec.shown)).transpose().map_err(no_record)?;
+    let mut note = spec
+        .records
+        .as_ref()
+        .map(|folder| Note::announce(folder, &spec.id, &spec.shown))
+        .transpose()
+        .map_err(no_record)?;
 
     let mut command = command(&spec);
     let (output_end, output_pipe) = io::pipe().map_err(no_pipe)?;

@@ -108,10 +108,7 @@ impl Environment {
     }
 
     /// Returns every variable of a child whose parent had `inherited`.
-    pub fn variables(
-        &self,
-        inherited: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> BTreeMap<OsString, OsString> {
+    pub fn variables(&self, inherited: impl IntoIterator<Item = (OsString, OsString)>) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> =
             inherited.into_iter().filter(|(name, _)| self.is_inherited(name)).collect();
         for (name, value) in QUIET {

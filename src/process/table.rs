@@ -90,11 +90,7 @@ mod system {
 
     pub(super) fn all() -> Vec<Entry> {
         let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
-        folder
-            .flatten()
-            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .filter_map(get)
-            .collect()
+        folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(get).collect()
     }
 
     pub(super) fn get(pid: i32) -> Option<Entry> {
@@ -180,9 +176,10 @@ fn parse_ps(listing: &str) -> Vec<Entry> {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
             let [pid, parent, group, state, started @ ..] = words.as_slice() else { return None };
             let group = group.parse().ok()?;
-            let start = started.join(" ").bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+            let start = started
+                .join(" ")
+                .bytes()
+                .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
             Some(Entry {
                 pid: pid.parse().ok()?,
                 parent: parent.parse().ok()?,
