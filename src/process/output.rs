@@ -124,7 +124,7 @@ impl Capture {
         state.head.extend_from_slice(head);
         state.tail.push(bytes);
         state.total += bytes.len() as u64;
-        state.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        state.lines += line_breaks(bytes);
         state.has_nul |= bytes.contains(&0);
         match (&mut state.kept, kept) {
             (Some((_, have)), Some((_, written))) => *have = written,
@@ -185,6 +185,12 @@ impl Capture {
             self.absorb(bytes, spool.as_ref().and_then(Spool::kept));
         }
     }
+}
+
+/// Returns the number of line breaks in `bytes`.
+#[expect(clippy::naive_bytecount, reason = "the compiler makes it as fast as it needs to be")]
+pub fn line_breaks(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// The last bytes of a stream. Holds up to twice its size, so that most pushes only append.

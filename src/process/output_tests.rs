@@ -34,7 +34,7 @@ proptest! {
         prop_assert_eq!(&glimpse.head[..], &whole[..whole.len().min(head)]);
         prop_assert!(whole.ends_with(&glimpse.tail));
         prop_assert_eq!(glimpse.tail.len(), whole.len().min(TAIL));
-        prop_assert_eq!(glimpse.lines, whole.iter().filter(|byte| **byte == b'\n').count() as u64);
+        prop_assert_eq!(glimpse.lines, line_breaks(&whole));
         prop_assert_eq!(glimpse.file.is_some(), whole.len() > head);
         if glimpse.file.is_some() {
             prop_assert_eq!(std::fs::read(path).unwrap(), whole);

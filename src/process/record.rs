@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,16 @@ impl Identity {
     }
 }
 
+/// Returns what does not change while we live, asked of the system once.
+fn ourselves() -> (String, Identity) {
+    static OURSELVES: OnceLock<(String, Identity)> = OnceLock::new();
+    let ask = || {
+        let us = i32::try_from(std::process::id()).unwrap_or(0);
+        (table::boot_id(), Identity::of(us).unwrap_or(Identity { pid: us, start: 0 }))
+    };
+    OURSELVES.get_or_init(ask).clone()
+}
+
 /// A record on disk. Dropping it leaves the file: only who knows that the child is gone removes it.
 #[derive(Debug)]
 pub(super) struct Note {
@@ -51,10 +62,8 @@ pub(super) struct Note {
 impl Note {
     /// Says that a child is about to start.
     pub(super) fn announce(folder: &Path, id: &str, command: &str) -> io::Result<Self> {
-        let us = i32::try_from(std::process::id()).unwrap_or(0);
-        let owner = Identity::of(us).unwrap_or(Identity { pid: us, start: 0 });
-        let record =
-            Record { id: id.to_owned(), command: command.to_owned(), boot: table::boot_id(), owner, child: None };
+        let (boot, owner) = ourselves();
+        let record = Record { id: id.to_owned(), command: command.to_owned(), boot, owner, child: None };
         let note = Self { path: folder.join(format!("{id}.json")), record };
         note.write()?;
         Ok(note)

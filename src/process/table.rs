@@ -44,7 +44,7 @@ pub fn has_marker(pid: i32, name: &str, value: &str) -> bool {
 }
 
 /// Returns the pids of everything below `roots`, by parentage.
-pub fn descendants(entries: &[Entry], roots: &HashSet<i32>) -> HashSet<i32> {
+pub(super) fn descendants(entries: &[Entry], roots: &HashSet<i32>) -> HashSet<i32> {
     let mut found = HashSet::new();
     // Parents are usually listed before children; the loop covers the rest.
     loop {

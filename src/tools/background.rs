@@ -111,24 +111,20 @@ async fn wait(call: &Call, job: Option<Arc<Job>>, limit: Duration) -> Reply {
             return Reply::error("The wait was interrupted; the processes go on.");
         }
     }
-    match wanted.iter().find(|job| job.finished().is_some()) {
-        Some(job) => Reply::text(status(job)),
-        None => {
-            let states: Vec<String> = wanted.iter().map(status).collect();
-            Reply::text(format!("Not ended within {} seconds.\n{}", limit.as_secs(), states.join("\n\n")))
-        }
+    if let Some(job) = wanted.iter().find(|job| job.finished().is_some()) {
+        return Reply::text(status(job));
     }
+    let states: Vec<String> = wanted.iter().map(status).collect();
+    Reply::text(format!("Not ended within {} seconds.\n{}", limit.as_secs(), states.join("\n\n")))
 }
 
 fn headline(job: &Job) -> String {
     let command = text::headline(&job.command, 80);
-    match job.finished() {
-        Some(done) => format!("{}: {} after {:.1} s: {command}", job.id, said(done.exit), done.duration.as_secs_f64()),
-        None => {
-            let note = if matches!(job.process.phase(), Phase::Left(_)) { " (started with & by)" } else { "" };
-            format!("{}: running for {:.0} s{note}: {command}", job.id, job.started.elapsed().as_secs_f64())
-        }
+    if let Some(done) = job.finished() {
+        return format!("{}: {} after {:.1} s: {command}", job.id, said(done.exit), done.duration.as_secs_f64());
     }
+    let note = if matches!(job.process.phase(), Phase::Left(_)) { " (left running by)" } else { "" };
+    format!("{}: running for {:.0} s{note}: {command}", job.id, job.started.elapsed().as_secs_f64())
 }
 
 fn list(jobs: &Jobs) -> String {

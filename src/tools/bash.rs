@@ -2,6 +2,7 @@
 
 mod script;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,15 +94,15 @@ impl Handler for Bash {
         };
         let running = Running { call: &call, command: input.command, process, started, notes };
         if input.background {
-            return running.to_background("Started in the background").await;
+            return running.into_background("Started in the background").await;
         }
         match running.wait(limit).await {
             Waited::Ended(exit) => running.ended(exit, &script).await,
             Waited::TooLong => {
                 let lead = format!("Still running after {} seconds, so it went to the background", limit.as_secs());
-                running.to_background(&lead).await
+                running.into_background(&lead).await
             }
-            Waited::Moved => running.to_background("The person sent it to the background").await,
+            Waited::Moved => running.into_background("The person sent it to the background").await,
             Waited::Cancelled => running.cancelled().await,
         }
     }
@@ -169,7 +170,7 @@ impl Running<'_> {
         let mut lines = vec![said(exit)];
         let took = self.started.elapsed();
         if took >= WORTH_TELLING {
-            lines[0].push_str(&format!(" (after {:.1} s)", took.as_secs_f64()));
+            let _ = write!(lines[0], " (after {:.1} s)", took.as_secs_f64());
         }
         lines.extend(self.notes);
         lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
@@ -188,7 +189,7 @@ impl Running<'_> {
         Reply { is_error: !exit.is_success(), full: report.full, background, ..Reply::text(lines.join("\n")) }
     }
 
-    async fn to_background(self, lead: &str) -> Reply {
+    async fn into_background(self, lead: &str) -> Reply {
         let context = &self.call.context;
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
         let job = context.jobs.adopt(self.process, self.command, self.started);

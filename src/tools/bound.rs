@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::base::text::{count, size};
 use crate::process::Glimpse;
+use crate::process::output::line_breaks;
 
 /// What more than a tenth of undecodable bytes means: this was never text.
 const TEXT_PER_GARBAGE: usize = 10;
@@ -32,7 +33,7 @@ pub(super) fn text(whole: &str, budget: usize) -> String {
     if whole.len() <= budget {
         return whole.to_owned();
     }
-    ends(whole.as_bytes(), whole.as_bytes(), whole.len() as u64, newlines(whole.as_bytes()), budget)
+    ends(whole.as_bytes(), whole.as_bytes(), whole.len() as u64, line_breaks(whole.as_bytes()), budget)
 }
 
 /// Returns only the end of a stream: what a process is doing now.
@@ -52,7 +53,7 @@ pub(super) fn latest(glimpse: &Glimpse, budget: usize) -> Bounded {
 fn ends(head: &[u8], tail: &[u8], total: u64, lines: u64, budget: usize) -> String {
     let (head, tail) = (front(head, budget / 2), back(tail, budget / 2));
     let missing = total.saturating_sub((head.len() + tail.len()) as u64);
-    let missing_lines = lines.saturating_sub(newlines(head) + newlines(tail));
+    let missing_lines = lines.saturating_sub(line_breaks(head) + line_breaks(tail));
     let lines = count(usize::try_from(missing_lines).unwrap_or(usize::MAX), "line", "lines");
     let head = String::from_utf8_lossy(head);
     let open: Cow<'_, str> = if head.is_empty() || head.ends_with('\n') { "".into() } else { "\n".into() };
@@ -89,13 +90,11 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
 
-fn newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
-}
-
 fn is_binary(glimpse: &Glimpse) -> bool {
-    let garbage: usize = glimpse.head.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    glimpse.has_nul || garbage * TEXT_PER_GARBAGE > glimpse.head.len()
+    let wrong = glimpse.head.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    // Where the head ends before the stream does, it may end within a character.
+    let cut = usize::from(glimpse.total > glimpse.head.len() as u64);
+    glimpse.has_nul || wrong.saturating_sub(cut) * TEXT_PER_GARBAGE > glimpse.head.len()
 }
 
 #[cfg(test)]

@@ -7,24 +7,28 @@ fn glimpse(bytes: &[u8], keep: usize) -> Glimpse {
         head: bytes[..bytes.len().min(keep)].to_vec(),
         tail: bytes[bytes.len().saturating_sub(keep)..].to_vec(),
         total: bytes.len() as u64,
-        lines: newlines(bytes),
+        lines: line_breaks(bytes),
         has_nul: bytes.contains(&0),
         closed: true,
         ..Glimpse::default()
     }
 }
 
+fn numbered() -> String {
+    (0..100).fold(String::new(), |text, n| text + &format!("line {n}\n"))
+}
+
 #[test]
 fn short_output_is_whole_and_long_output_has_both_ends() {
     let short = output(&glimpse(b"hello\n", 100), 100);
     assert_eq!(short, Bounded { text: "hello\n".to_owned(), is_cut: false });
-    let long: String = (0..100).map(|n| format!("line {n}\n")).collect();
+    let long = numbered();
     let bounded = output(&glimpse(long.as_bytes(), 200), 100);
     assert!(bounded.is_cut);
     assert_eq!(
         bounded.text,
         "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\n\
-         [… 793 B in 87 lines cut here …]\n\
+         [… 693 B in 87 lines cut here …]\n\
          line 94\nline 95\nline 96\nline 97\nline 98\nline 99\n"
     );
 }
@@ -43,9 +47,9 @@ fn a_few_wrong_bytes_are_survived() {
 
 #[test]
 fn the_latest_output_is_the_end() {
-    let long: String = (0..100).map(|n| format!("line {n}\n")).collect();
+    let long = numbered();
     let bounded = latest(&glimpse(long.as_bytes(), 500), 30);
-    assert_eq!(bounded.text, "[866 B before this not shown]\nline 97\nline 98\nline 99\n");
+    assert_eq!(bounded.text, "[766 B before this not shown]\nline 97\nline 98\nline 99\n");
 }
 
 proptest! {

@@ -123,7 +123,7 @@ impl Fence {
     }
 
     pub fn for_writing(&self, path: &str, cwd: &Path) -> Result<Writable, FenceError> {
-        let names_folder = path.ends_with(['/', '\\']) || path.ends_with("/.") || path.ends_with("/..");
+        let names_folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
         let path = resolve(path, cwd)?;
         let base = std::iter::once(&self.root).chain(&self.writable).find(|base| path.starts_with(base));
         let Some(base) = base else {

@@ -52,7 +52,8 @@ impl Job {
     }
 }
 
-/// The background processes of one run.
+/// The background processes of one run. Whoever owns the run calls [`Jobs::end_all`] before dropping it: until then
+/// every process is looked after, also when nobody else holds the registry.
 pub struct Jobs {
     table: Mutex<BTreeMap<String, Arc<Job>>>,
     completions: mpsc::UnboundedSender<Completion>,

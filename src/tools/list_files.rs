@@ -141,8 +141,13 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
         lines.push(format!("{}{}", path.display(), if *is_folder { "/" } else { "" }));
     }
     if paths.is_empty() {
+        let what = match input.kind {
+            Kind::Files => "files",
+            Kind::Folders => "folders",
+            Kind::All => "files or folders",
+        };
         let filter = if input.globs.is_empty() { "" } else { " that match" };
-        lines.push(format!("No files{filter} in {}.", start.shown(&start.path).display()));
+        lines.push(format!("No {what}{filter} in {}.", start.shown_itself().display()));
     }
     if paths.len() > limit || stopped.into_inner() {
         let more = if paths.len() >= WALKED { "more than " } else { "" };

@@ -30,6 +30,7 @@ enum Mode {
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that a model knows from rg")]
 pub(super) struct Input {
     /// A regular expression in Rust syntax (as rg): no look-around, no back-references.
     pattern: String,

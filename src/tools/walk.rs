@@ -41,6 +41,11 @@ impl Start {
         }
     }
 
+    /// Returns the starting point as it is said; a sentence ends well with "the current folder".
+    pub(super) fn shown_itself(&self) -> &Path {
+        if self.path == self.strip { Path::new("the current folder") } else { self.shown(&self.path) }
+    }
+
     pub(super) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.strip).ok().filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)
     }

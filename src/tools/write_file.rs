@@ -1,11 +1,13 @@
 //! `write_file`: puts a whole file in place, in one step.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::base::text::{count, size};
+use crate::process::output::line_breaks;
 use crate::tools::fence::{Found, Slot};
 use crate::tools::names;
 use crate::tools::read_tracker::Version;
@@ -44,8 +46,8 @@ impl Handler for WriteFile {
             Err(error) => return Reply::error(format!("Not written: {error}.")),
         };
         let shown = context.fence.shown(&writable.path()).display().to_string();
-        let content = input.content.into_bytes();
-        let (bytes, lines) = (content.len() as u64, line_count(&content));
+        let new = input.content.into_bytes();
+        let (bytes, lines) = (new.len() as u64, line_count(&new));
         let write = tokio::task::spawn_blocking(move || {
             let slot = Slot::make(&writable)?;
             let before = match slot.found(KEPT) {
@@ -56,7 +58,7 @@ impl Handler for WriteFile {
                 }
                 Err(error) => return Err(error),
             };
-            let after = slot.replace(&content, before.as_ref().map(|found| &found.metadata))?;
+            let after = slot.replace(&new, before.as_ref().map(|found| &found.metadata))?;
             std::io::Result::Ok((slot.path().to_owned(), before, after))
         });
         let (path, before, after) = match write.await.map_err(std::io::Error::other).flatten() {
@@ -74,11 +76,17 @@ impl Handler for WriteFile {
             text.push_str(" WARNING: it existed and you had not read it since it last changed.");
             if !before.bytes.is_empty() {
                 match context.blobs.put(before.bytes).await {
-                    Ok(blob) => text.push_str(&format!(
-                        " What it held before is in {}; compare, and restore what should not be lost.",
-                        context.blobs.path(&blob).display()
-                    )),
-                    Err(error) => text.push_str(&format!(" What it held before could not be kept: {error}.")),
+                    Ok(blob) => {
+                        let place = context.blobs.path(&blob);
+                        let _ = write!(
+                            text,
+                            " What it held before is in {}; compare, and restore what should not be lost.",
+                            place.display()
+                        );
+                    }
+                    Err(error) => {
+                        let _ = write!(text, " What it held before could not be kept: {error}.");
+                    }
                 }
             }
         }
@@ -88,7 +96,7 @@ impl Handler for WriteFile {
 }
 
 /// Returns the number of lines; a last one without a line break counts.
-pub(super) fn line_count(bytes: &[u8]) -> usize {
-    let breaks = bytes.iter().filter(|byte| **byte == b'\n').count();
+fn line_count(bytes: &[u8]) -> usize {
+    let breaks = usize::try_from(line_breaks(bytes)).unwrap_or(usize::MAX);
     breaks + usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
 }

@@ -41,8 +41,8 @@ async fn the_folder_is_kept_however_the_command_ends() {
         "trap 'echo bye' EXIT; cd sub; exit 1",
         "cd sub; trap - EXIT; exit 0",
         "set -o noclobber; set -f; cd sub",
-        "cd sub; echo 'unterminated",
-        "cd sub; if true; then",
+        "cd sub\necho 'unterminated",
+        "cd sub\nif true; then",
         "pushd sub >/dev/null",
         "source ./enter.sh",
         "cd sub; return 3",
@@ -239,7 +239,7 @@ async fn a_command_that_takes_too_long_goes_on_in_the_background() {
     let process = reply.background.clone().unwrap();
     assert!(!reply.is_error && reply.text.contains("went to the background as bg-"), "{}", reply.text);
     assert!(reply.text.contains("Output so far:\nup"), "{}", reply.text);
-    assert_eq!(bench.context.jobs.running(), [process.clone()]);
+    assert_eq!(bench.context.jobs.running(), std::slice::from_ref(&process));
     let status = bench.call("background", json!({"action": "status", "id": process.id})).await;
     assert!(status.text.contains("running for") && status.text.contains("Latest output:\nup"), "{}", status.text);
     tokio::fs::write(&fifo, "it\n").await.unwrap();

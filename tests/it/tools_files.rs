@@ -1,5 +1,7 @@
 //! `read_file`, `write_file` and `edit_file`, rule by rule.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests may fail like a test")]
+
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use mxd::tools::Reply;

@@ -1,11 +1,11 @@
 //! The one path: look up, parse, gate, run, bound.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests may fail like a test")]
+
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use mxd::tools::{
-    Call, Control, Effect, Gate, Handler, Permission, Registry, Reply, Request, Tool as _, Typed, execute, names,
-};
+use mxd::tools::{Call, Control, Effect, Gate, Handler, Permission, Registry, Reply, Request, Typed, execute, names};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

@@ -62,7 +62,7 @@ async fn a_listing_says_what_it_left_out() {
 async fn no_files_and_no_folder_are_different_things() {
     let bench = tree();
     let none = bench.call("list_files", json!({"globs": ["*.zig"]})).await;
-    assert_eq!((none.text.as_str(), none.is_error), ("No files that match in .", false));
+    assert_eq!((none.text.as_str(), none.is_error), ("No files that match in the current folder.", false));
     let lost = bench.call("list_files", json!({"path": "nowhere"})).await;
     assert_eq!((lost.text.as_str(), lost.is_error), ("Could not list: nowhere does not exist.", true));
     let file = bench.call("list_files", json!({"path": "src/lib.rs"})).await;

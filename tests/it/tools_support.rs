@@ -1,5 +1,7 @@
 //! A worktree in a temporary folder, and everything a tool needs around it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests may fail like a test")]
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,7 @@
 //! Edits as a pure function of bytes. Literal: nothing in the new text is interpreted.
 
 use crate::base::text::count;
+use crate::process::output::line_breaks;
 
 use super::Edit;
 use super::nearest;
@@ -90,7 +91,7 @@ fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 fn ambiguous(text: &[u8], places: &[usize]) -> String {
-    let line = |at: &usize| text[..*at].iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = |at: &usize| line_breaks(&text[..*at]) + 1;
     let mut lines: Vec<String> = places.iter().take(NAMED).map(|at| line(at).to_string()).collect();
     if places.len() > NAMED {
         lines.push("…".to_owned());

@@ -54,9 +54,8 @@ fn naive(text: &str, edits: &[Edit]) -> Option<String> {
         let places =
             (0..text.len()).filter(|at| text.as_bytes()[*at..].starts_with(edit.old_string.as_bytes())).count();
         text = match (places, edit.replace_all) {
-            (0, _) => return None,
+            (0, _) | (2.., false) => return None,
             (1, false) => text.replacen(&edit.old_string, &edit.new_string, 1),
-            (_, false) => return None,
             (_, true) => text.replace(&edit.old_string, &edit.new_string),
         };
     }

@@ -116,7 +116,7 @@ impl Slot {
     /// the system allows it, the owner of the file that is replaced. Returns what the system says of the new one.
     pub fn replace(&self, bytes: &[u8], like: Option<&Metadata>) -> io::Result<Metadata> {
         let (mut file, temporary) = self.temporary()?;
-        let written = self.fill(&mut file, bytes, like).and_then(|()| {
+        let written = fill(&mut file, bytes, like).and_then(|()| {
             rustix::fs::renameat(&self.folder, &temporary, &self.folder, &self.name)?;
             file.metadata()
         });
@@ -139,20 +139,20 @@ impl Slot {
             }
         }
     }
+}
 
-    fn fill(&self, file: &mut File, bytes: &[u8], like: Option<&Metadata>) -> io::Result<()> {
-        file.write_all(bytes)?;
-        if let Some(like) = like {
-            let now = file.metadata()?;
-            if (like.uid(), like.gid()) != (now.uid(), now.gid()) {
-                let owner = (Some(Uid::from_raw(like.uid())), Some(Gid::from_raw(like.gid())));
-                // Not everyone may give files away; the contents matter more.
-                let _ = rustix::fs::fchown(&*file, owner.0, owner.1);
-            }
-            rustix::fs::fchmod(&*file, Mode::from_raw_mode((like.mode() & 0o7777).try_into().unwrap_or(0o644)))?;
+fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(like) = like {
+        let now = file.metadata()?;
+        if (like.uid(), like.gid()) != (now.uid(), now.gid()) {
+            let owner = (Some(Uid::from_raw(like.uid())), Some(Gid::from_raw(like.gid())));
+            // Not everyone may give files away; the contents matter more.
+            let _ = rustix::fs::fchown(&*file, owner.0, owner.1);
         }
-        file.sync_data()
+        rustix::fs::fchmod(&*file, Mode::from(like.mode() & 0o7777))?;
     }
+    file.sync_data()
 }
 
 /// A link where there was none when the path was resolved: somebody is racing us, or changed it just now.

@@ -5,7 +5,8 @@ fn sample(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let mut state = 1_u32;
     let picture = image::RgbImage::from_fn(width, height, |_, _| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        image::Rgb([(state >> 24) as u8, (state >> 16) as u8, (state >> 8) as u8])
+        let [a, b, c, _] = state.to_be_bytes();
+        image::Rgb([a, b, c])
     });
     let mut out = Cursor::new(Vec::new());
     DynamicImage::ImageRgb8(picture).write_to(&mut out, format).unwrap();
