@@ -13,6 +13,12 @@ pub struct BlobId(String);
 impl BlobId {
     pub const LEN: usize = 64;
 
+    /// Returns the name that a hash spells.
+    pub fn of_hash(hash: &[u8; Self::LEN / 2]) -> Self {
+        let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+        Self(hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

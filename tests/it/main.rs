@@ -1,5 +1,6 @@
-//! The integration tests, in one binary for link time.
+//! The integration tests, as one binary: linking is what costs.
 
+mod architecture;
 mod tools_bash;
 mod tools_docs;
 mod tools_files;

@@ -1,0 +1,70 @@
+//! Blobs: large outputs and images beside the logs, named by their content.
+//!
+//! A blob is whole or absent: it gets its name only when its bytes are on the disk, and it is written before the
+//! event that refers to it. The same bytes are kept once.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::content::{BlobId, BlobRef};
+use crate::store::disk::{self, Disk, Open};
+use crate::store::{StoreError, replace};
+
+/// The blobs of one project.
+#[derive(Clone)]
+pub struct Blobs {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+}
+
+impl Blobs {
+    pub fn new(disk: Arc<dyn Disk>, folder: impl Into<PathBuf>) -> Self {
+        Self { disk, folder: folder.into() }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn path(&self, blob: &BlobId) -> PathBuf {
+        self.folder.join(blob.as_str())
+    }
+
+    /// Keeps `bytes` and returns what an event needs to refer to them. Returns once they are on the disk.
+    pub fn put(&self, bytes: &[u8]) -> Result<BlobRef, StoreError> {
+        let blob = name_of(bytes);
+        let reference = BlobRef { blob, bytes: bytes.len() as u64 };
+        let path = self.path(&reference.blob);
+        if self.len(&path)? == Some(reference.bytes) {
+            return Ok(reference);
+        }
+        self.disk.create_dirs(&self.folder).map_err(StoreError::io("create", &self.folder))?;
+        replace::replace(self.disk.as_ref(), &path, bytes)?;
+        Ok(reference)
+    }
+
+    /// Returns the content of a blob.
+    pub fn read(&self, blob: &BlobId) -> Result<Vec<u8>, StoreError> {
+        let path = self.path(blob);
+        let content = disk::read_all(self.disk.as_ref(), &path).map_err(StoreError::io("read", &path))?;
+        content.ok_or_else(|| StoreError::io("read", &path)(io::ErrorKind::NotFound.into()))
+    }
+
+    /// Tells whether the bytes kept under a name are the ones it was made from.
+    pub fn is_intact(&self, blob: &BlobId) -> Result<bool, StoreError> {
+        Ok(name_of(&self.read(blob)?) == *blob)
+    }
+
+    fn len(&self, path: &Path) -> Result<Option<u64>, StoreError> {
+        match self.disk.open(path, Open::Read).and_then(|file| file.len()) {
+            Ok(len) => Ok(Some(len)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::io("open", path)(error)),
+        }
+    }
+}
+
+fn name_of(bytes: &[u8]) -> BlobId {
+    BlobId::of_hash(blake3::hash(bytes).as_bytes())
+}

@@ -1,0 +1,226 @@
+//! Reads every file of a project, says in sentences what is wrong, and mends what can be mended without loss.
+
+mod sessions;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::{TaskId, Timestamp};
+use crate::model::content::BlobId;
+use crate::model::tree::Tree;
+use crate::store::disk::Disk;
+use crate::store::session::Sessions;
+use crate::store::tree_file::{self, TreeFile};
+use crate::store::{Blobs, StoreError, replace};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; nothing is lost.
+    Note,
+    /// Something is not as it should be, and it can be mended.
+    Warning,
+    /// Something is lost or unreadable.
+    Error,
+}
+
+/// What became of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to do.
+    Noted,
+    /// `--repair` would mend it.
+    Mendable,
+    Mended,
+    /// It has to stay as it is.
+    Remains,
+}
+
+/// One thing that a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub severity: Severity,
+    pub outcome: Outcome,
+    pub path: PathBuf,
+    pub sentence: String,
+}
+
+/// Whether to mend. Mending needs the project's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    No,
+    Yes { now: Timestamp },
+}
+
+/// Where a project's files are.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub tree: PathBuf,
+    pub sessions: PathBuf,
+    pub blobs: PathBuf,
+}
+
+/// What a check looked at and what it found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    pub findings: Vec<Finding>,
+    pub sessions: usize,
+    pub events: usize,
+    pub blobs: usize,
+}
+
+impl Report {
+    /// Tells whether something is wrong and was not mended.
+    pub fn has_problems(&self) -> bool {
+        self.findings.iter().any(|finding| {
+            finding.severity > Severity::Note && matches!(finding.outcome, Outcome::Mendable | Outcome::Remains)
+        })
+    }
+
+    fn add(&mut self, severity: Severity, outcome: Outcome, path: &Path, sentence: impl Into<String>) {
+        self.findings.push(Finding { severity, outcome, path: path.to_owned(), sentence: sentence.into() });
+    }
+}
+
+/// Checks the files of one project.
+pub fn check(disk: &Arc<dyn Disk>, places: &Places, repair: Repair) -> Result<Report, StoreError> {
+    let mut report = Report::default();
+    let sessions = Sessions::new(disk.clone(), &places.sessions);
+    let blobs = Blobs::new(disk.clone(), &places.blobs);
+    let mut referenced = BTreeSet::new();
+    for task in sessions.list()? {
+        sessions::check(disk.as_ref(), &sessions, task, repair, &mut report, &mut referenced)?;
+    }
+    check_tree(disk, places, &sessions, repair, &mut report)?;
+    check_blobs(disk.as_ref(), &blobs, &referenced, repair, &mut report)?;
+    for folder in [places.tree.parent().unwrap_or(Path::new(".")), &places.sessions, &places.blobs] {
+        remove_unfinished(disk.as_ref(), folder, repair, &mut report)?;
+    }
+    Ok(report)
+}
+
+impl Repair {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::No => Outcome::Mendable,
+            Self::Yes { .. } => Outcome::Mended,
+        }
+    }
+}
+
+/// Compares the tree with what the sessions remember of it. They are written first, so they win.
+fn check_tree(
+    disk: &Arc<dyn Disk>,
+    places: &Places,
+    sessions: &Sessions,
+    repair: Repair,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    let mut file = TreeFile::new(disk.clone(), &places.tree);
+    let mut remembered = tree_file::nodes_in(sessions)?;
+    let (mut root, mut notes) = (None, Vec::new());
+    match file.load() {
+        Ok(None) if remembered.is_empty() => return Ok(()),
+        Ok(None) => notes.push("the tree is missing; the sessions remember it".to_owned()),
+        Ok(Some(loaded)) => {
+            root = Some(loaded.tree.root_id());
+            notes.extend(loaded.notes);
+            merge(&loaded.tree, &mut remembered, &mut notes);
+        }
+        Err(error @ StoreError::Newer { .. }) => {
+            report.add(Severity::Error, Outcome::Remains, &places.tree, error.to_string());
+            return Ok(());
+        }
+        Err(StoreError::Corrupt { problem, .. }) => {
+            notes.push(format!("the tree cannot be read ({problem}); the sessions remember it"));
+        }
+        Err(error) => return Err(error),
+    }
+    let Some(rebuilt) = Tree::from_nodes(root, remembered.into_values()) else {
+        report.add(
+            Severity::Error,
+            Outcome::Remains,
+            &places.tree,
+            "no session remembers a task; nothing to rebuild it from",
+        );
+        return Ok(());
+    };
+    notes.extend(rebuilt.notes);
+    if notes.is_empty() {
+        return Ok(());
+    }
+    for note in notes {
+        report.add(Severity::Warning, repair.outcome(), &places.tree, note);
+    }
+    if let Repair::Yes { .. } = repair
+        && let Some(copy) = file.overwrite(&rebuilt.tree)?
+    {
+        report.add(Severity::Note, Outcome::Noted, &copy, "what the tree was before it was rebuilt");
+    }
+    Ok(())
+}
+
+/// Adds the nodes of `tree` that no session knows better, and says where the two differ.
+fn merge(
+    tree: &Tree,
+    remembered: &mut std::collections::BTreeMap<TaskId, crate::model::TaskNode>,
+    notes: &mut Vec<String>,
+) {
+    for (id, node) in remembered.iter() {
+        match tree.get(*id) {
+            None => notes.push(format!("task {id} (\"{}\") has a session and is not in the tree", node.title)),
+            Some(known) if node.updated_at > known.updated_at => {
+                notes.push(format!("task {id} (\"{}\") changed after the tree was last saved", node.title));
+            }
+            Some(_) => {}
+        }
+    }
+    for known in tree.all() {
+        let newer = remembered.get(&known.id).is_some_and(|node| node.updated_at > known.updated_at);
+        if !newer {
+            remembered.insert(known.id, known.clone());
+        }
+    }
+}
+
+fn check_blobs(
+    disk: &dyn Disk,
+    blobs: &Blobs,
+    referenced: &BTreeSet<BlobId>,
+    _repair: Repair,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    let folder = blobs.folder();
+    let names = disk.list(folder).map_err(StoreError::io("list", folder))?;
+    let present: BTreeSet<BlobId> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+    report.blobs = present.len();
+    for blob in &present {
+        if !blobs.is_intact(blob)? {
+            let sentence = "its content is not what its name says; what it held is lost";
+            report.add(Severity::Error, Outcome::Remains, &blobs.path(blob), sentence);
+        }
+    }
+    for blob in referenced.difference(&present) {
+        let sentence = "a session refers to it and it does not exist; that output or image is lost";
+        report.add(Severity::Error, Outcome::Remains, &blobs.path(blob), sentence);
+    }
+    Ok(())
+}
+
+fn remove_unfinished(disk: &dyn Disk, folder: &Path, repair: Repair, report: &mut Report) -> Result<(), StoreError> {
+    let names = disk.list(folder).map_err(StoreError::io("list", folder))?;
+    for name in names.iter().filter(|name| replace::is_unfinished(name)) {
+        let path = folder.join(name);
+        if let Repair::Yes { .. } = repair {
+            disk.remove(&path).map_err(StoreError::io("remove", &path))?;
+        }
+        report.add(
+            Severity::Warning,
+            repair.outcome(),
+            &path,
+            "left behind by a write that never finished; it holds nothing that counts",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The one narrow door to the file system.
+//!
+//! Small on purpose: a simulated disk that forgets, fails or stops at the k-th call has to implement only this. The
+//! real one is a thin layer over the system calls and keeps no state.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::Path;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// For reading; it must exist.
+    Read,
+    /// For reading, appending and truncating; it must exist.
+    Append,
+    /// As `Append`; it must not exist yet. Readable by nobody else.
+    CreateNew,
+}
+
+/// An open file.
+pub trait DiskFile: Send {
+    /// Reads at an offset; fewer bytes than asked only at the end of the file, none past it.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes everything at the end. After an error an unknown part of it may be there.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Returns when the content is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    fn set_len(&mut self, len: u64) -> io::Result<()>;
+    fn len(&self) -> io::Result<u64>;
+}
+
+/// A file system.
+pub trait Disk: Send + Sync + 'static {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>>;
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Creates a folder and those above it, private to the user.
+    fn create_dirs(&self, path: &Path) -> io::Result<()>;
+    /// Returns when the names in a folder are on the disk.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// Returns the names in a folder; none if it does not exist.
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
+}
+
+/// The machine's file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+struct RealFile(File);
+
+impl DiskFile for RealFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.0.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        io::Write::write_all(&mut self.0, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.0.metadata().map(|meta| meta.len())
+    }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        match how {
+            Open::Read => options.read(true),
+            Open::Append => options.read(true).append(true),
+            Open::CreateNew => options.read(true).append(true).create_new(true).mode(0o600),
+        };
+        Ok(Box::new(RealFile(options.open(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn create_dirs(&self, path: &Path) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        match fs::read_dir(path) {
+            Ok(entries) => entries.map(|entry| entry.map(|entry| entry.file_name())).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the whole content of a file, or nothing if there is none.
+pub fn read_all(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match disk.open(path, Open::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let len = usize::try_from(file.len()?).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    let mut content = vec![0; len];
+    let read = file.read_at(&mut content, 0)?;
+    content.truncate(read);
+    Ok(Some(content))
+}

@@ -1,0 +1,109 @@
+//! Small JSON files with a format version: read with care, replaced as a whole, never overwritten blindly.
+//!
+//! A file that a newer version wrote, or that no longer parses, is somebody's data. Saving over it is refused, and a
+//! copy is put beside it, so that the refusal cannot be answered by deleting the only one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::store::disk::{self, Disk};
+use crate::store::{StoreError, log, replace};
+
+/// A file at a place, with the newest format this program reads.
+#[derive(Clone)]
+pub struct VersionedFile {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    known: u64,
+}
+
+#[derive(Deserialize)]
+struct Probe {
+    version: u64,
+}
+
+impl VersionedFile {
+    pub fn new(disk: Arc<dyn Disk>, path: impl Into<PathBuf>, known: u64) -> Self {
+        Self { disk, path: path.into(), known }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the content, or nothing if there is no file.
+    pub fn load<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreError> {
+        let Some(text) = self.read()? else { return Ok(None) };
+        self.parse(&text).map(Some)
+    }
+
+    /// Replaces the content, unless what is there is newer than this program or damaged.
+    pub fn save<T: Serialize>(&self, value: &T) -> Result<(), StoreError> {
+        if let Some(text) = self.read()?
+            && let Err(error) = self.parse::<Probe>(&text)
+        {
+            let backup = Some(self.keep(&text)?);
+            return Err(match error {
+                StoreError::Corrupt { path, problem, .. } => StoreError::Corrupt { path, problem, backup },
+                error => error,
+            });
+        }
+        self.write(value)
+    }
+
+    /// Replaces the content whatever it is, after keeping a copy of it. Returns where the copy is.
+    pub fn overwrite<T: Serialize>(&self, value: &T) -> Result<Option<PathBuf>, StoreError> {
+        let kept = self.read()?.map(|text| self.keep(&text)).transpose()?;
+        self.write(value)?;
+        Ok(kept)
+    }
+
+    fn write<T: Serialize>(&self, value: &T) -> Result<(), StoreError> {
+        let mut text = serde_json::to_vec_pretty(value)?;
+        text.push(b'\n');
+        if let Some(folder) = self.path.parent() {
+            self.disk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
+        }
+        replace::replace(self.disk.as_ref(), &self.path, &text)
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        disk::read_all(self.disk.as_ref(), &self.path).map_err(StoreError::io("read", &self.path))
+    }
+
+    fn parse<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
+        let probe: Probe = self.understood(text)?;
+        if probe.version > self.known {
+            return Err(StoreError::Newer { path: self.path.clone(), found: probe.version, known: self.known });
+        }
+        self.understood(text)
+    }
+
+    fn understood<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
+        serde_json::from_slice(text).map_err(|error| StoreError::Corrupt {
+            path: self.path.clone(),
+            problem: if text.is_empty() { "it is empty".to_owned() } else { error.to_string() },
+            backup: None,
+        })
+    }
+
+    /// Puts a copy beside the file. The same content is kept once, however often it is refused.
+    fn keep(&self, text: &[u8]) -> Result<PathBuf, StoreError> {
+        let hash = blake3::hash(text).to_hex();
+        let ending = format!("kept-{}", &hash[..12]);
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(format!(".{ending}"));
+        let path = PathBuf::from(name);
+        let existing = disk::read_all(self.disk.as_ref(), &path).map_err(StoreError::io("read", &path))?;
+        if existing.as_deref() == Some(text) {
+            return Ok(path);
+        }
+        let (path, mut file) = log::create_beside(self.disk.as_ref(), &self.path, &ending)?;
+        file.append(text).map_err(StoreError::io("write", &path))?;
+        file.sync().map_err(StoreError::io("save", &path))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,37 @@
+//! Copying a conversation into another session. What belongs to the life of the source stays with the source.
+
+use crate::base::{EventId, TaskId};
+use crate::model::event::{Batch, Body};
+use crate::store::chain::ActiveChain;
+use crate::store::session::{Sessions, is_conversation};
+use crate::store::{StoreError, line};
+
+/// Returns the conversation that a copy of `task` starts with.
+pub(super) fn source(sessions: &Sessions, task: TaskId) -> Result<ActiveChain, StoreError> {
+    let chain = sessions.active_lines(task)?;
+    let (events, lines): (Vec<_>, Vec<_>) =
+        chain.events.into_iter().zip(chain.lines).filter(|(event, _)| is_conversation(&event.body)).unzip();
+    if events.is_empty() {
+        return Err(StoreError::Empty(task));
+    }
+    Ok(ActiveChain { events, lines, damage: chain.damage })
+}
+
+/// Refuses a target that holds more than the record of how its task was made.
+pub(super) fn check_target(sessions: &Sessions, task: TaskId) -> Result<(), StoreError> {
+    let active = sessions.active(task)?;
+    let untouched = active.events.iter().all(|event| matches!(event.body, Body::TaskChanged(_)));
+    if untouched { Ok(()) } else { Err(StoreError::NotEmpty(task)) }
+}
+
+/// Returns the lines of `chain`, linked to each other and to `head`, as the first of a group of `of`.
+pub(super) fn relinked(chain: &ActiveChain, head: Option<EventId>, of: u32) -> Result<Vec<u8>, StoreError> {
+    let mut out = Vec::with_capacity(chain.lines.iter().map(|line| line.len() + 64).sum());
+    let mut parent = head;
+    for ((event, text), number) in chain.events.iter().zip(&chain.lines).zip(1..) {
+        let text = std::str::from_utf8(text).map_err(serde::de::Error::custom).map_err(StoreError::Encode)?;
+        line::relink(text, parent, Batch(number, of), &mut out)?;
+        parent = Some(event.id);
+    }
+    Ok(out)
+}

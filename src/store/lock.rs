@@ -1,0 +1,125 @@
+//! `engine.lock`: at most one process writes a project.
+//!
+//! The lock is the kernel's (flock) and dies with its holder; the file is never removed, because a removed file can be
+//! locked by two. What is written in it is for the sentence that the second process says, never for the decision.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Fault, Timestamp};
+use crate::store::StoreError;
+use crate::store::disk::{Disk as _, RealDisk};
+
+/// The right to write a project. Ends when it is dropped, or when the process does.
+#[derive(Debug)]
+pub struct EngineLock {
+    _file: File,
+}
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub pid: u32,
+    pub since: Timestamp,
+}
+
+/// Why the lock was not given.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("{}", held(.0.as_ref()))]
+    Held(Option<Holder>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn held(holder: Option<&Holder>) -> String {
+    let Some(Holder { pid, since }) = holder else {
+        return "another process is working on this project".to_owned();
+    };
+    let state = if is_stopped(*pid) { "; it is suspended" } else { "" };
+    format!("process {pid} has been working on this project since {}{state}", since.to_seconds_string())
+}
+
+impl From<LockError> for Fault {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Held(holder) => {
+                let fault = Self::environment(held(holder.as_ref()))
+                    .hint("commands that only read (`mxd tree`, `mxd log`, `mxd check`) work meanwhile");
+                match holder {
+                    Some(Holder { pid, .. }) if is_stopped(pid) => {
+                        fault.hint(format!("continue it with `fg` in its terminal, or end it with `kill {pid}`"))
+                    }
+                    Some(Holder { pid, .. }) => fault.hint(format!("quit it, or end it with `kill {pid}`")),
+                    None => fault.hint("try again in a moment"),
+                }
+            }
+            LockError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl EngineLock {
+    /// Takes the lock, or says who has it. Never waits.
+    pub fn acquire(path: &Path, now: Timestamp) -> Result<Self, LockError> {
+        if let Some(folder) = path.parent() {
+            RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
+        }
+        let mut options = OpenOptions::new();
+        let options = options.create(true).read(true).write(true).truncate(false).mode(0o600);
+        let mut file = options.open(path).map_err(StoreError::io("open", path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LockError::Held(read_holder(&mut file))),
+            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path)(error).into()),
+        }
+        let holder = Holder { pid: std::process::id(), since: now };
+        write_holder(&mut file, &holder).map_err(StoreError::io("write", path))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Returns who holds the lock at this moment, if anybody does.
+    pub fn holder(path: &Path) -> Result<Option<Option<Holder>>, StoreError> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io("open", path)(error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
+            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path)(error)),
+        }
+    }
+}
+
+fn write_holder(file: &mut File, holder: &Holder) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(serde_json::to_string(holder)?.as_bytes())
+}
+
+/// Returns what the lock file says. The holder may be writing it right now: then nothing is known.
+fn read_holder(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Tells whether a process was suspended and will not let go by itself.
+#[cfg(target_os = "linux")]
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    matches!(state, Some('T' | 't'))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_stopped(_pid: u32) -> bool {
+    false
+}

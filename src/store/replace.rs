@@ -1,0 +1,52 @@
+//! Replacing a file so that every reader, and every restart, sees the old content or the new, never a mixture.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::store::StoreError;
+use crate::store::disk::{Disk, Open};
+
+/// How the name of a file ends while it is being written.
+const UNFINISHED: &str = ".mxd-tmp";
+
+/// Puts `content` at `path`. When it returns, a loss of power cannot bring the old content back.
+pub fn replace(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let temporary = unfinished_name(path);
+    let written = write(disk, &temporary, content)
+        .and_then(|()| disk.rename(&temporary, path).map_err(StoreError::io("replace", path)));
+    if let Err(error) = written {
+        // The half-made file is in nobody's way; `mxd check --repair` removes what cannot be removed now.
+        let _ = disk.remove(&temporary);
+        return Err(error);
+    }
+    disk.sync_dir(folder).map_err(StoreError::io("save", folder))
+}
+
+fn write(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let mut file = match disk.open(path, Open::CreateNew) {
+        // A crashed process with our pid left it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            disk.remove(path).and_then(|()| disk.open(path, Open::CreateNew))
+        }
+        opened => opened,
+    }
+    .map_err(StoreError::io("create", path))?;
+    file.append(content).map_err(StoreError::io("write", path))?;
+    file.sync().map_err(StoreError::io("save", path))
+}
+
+fn unfinished_name(path: &Path) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = path.file_name().unwrap_or(OsStr::new("file")).to_owned();
+    name.push(format!(".{}-{number}{UNFINISHED}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Tells whether a file is what a crash left of an unfinished replacement.
+pub fn is_unfinished(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.ends_with(UNFINISHED))
+}

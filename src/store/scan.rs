@@ -1,0 +1,171 @@
+//! Lines of a file, forwards or backwards, with bounded memory.
+//!
+//! Both scanners yield the bytes between newlines with their offset. A line longer than [`MAX_LINE`] is stepped over:
+//! it cannot be ours, and it must not fill the memory.
+
+use std::io;
+
+use crate::store::disk::DiskFile;
+use crate::store::line::MAX_LINE;
+
+/// How much is read at a time.
+pub const CHUNK: usize = 64 << 10;
+
+/// A piece of a file between two newlines.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Span<'a> {
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its bytes without the newline; nothing if it was too long to hold.
+    pub bytes: Option<&'a [u8]>,
+    /// Whether a newline follows it.
+    pub terminated: bool,
+}
+
+/// Goes through a file from `start` to `end`.
+pub struct Forward<'f> {
+    file: &'f dyn DiskFile,
+    /// Where the next read goes on.
+    read_at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    /// Where in the buffer the next line starts.
+    next: usize,
+}
+
+impl<'f> Forward<'f> {
+    pub fn new(file: &'f dyn DiskFile, start: u64, end: u64) -> Self {
+        Self { file, read_at: start, end, buffer: Vec::new(), next: 0 }
+    }
+
+    /// Returns the next line, or nothing at the end.
+    pub fn next_line(&mut self) -> io::Result<Option<Span<'_>>> {
+        let mut searched = self.next;
+        let mut skipped = 0_u64;
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]).map(|at| searched + at) {
+                let start = std::mem::replace(&mut self.next, at + 1);
+                let offset = self.buffer_offset() + start as u64 - skipped;
+                let bytes = (skipped == 0).then(|| &self.buffer[start..at]);
+                return Ok(Some(Span { offset, bytes, terminated: true }));
+            }
+            if self.buffer.len() - self.next > MAX_LINE {
+                skipped += (self.buffer.len() - self.next) as u64;
+                self.next = self.buffer.len();
+            }
+            searched = self.refill()?;
+            if searched == self.buffer.len() {
+                let start = std::mem::replace(&mut self.next, searched);
+                if start == searched && skipped == 0 {
+                    return Ok(None);
+                }
+                let offset = self.buffer_offset() + start as u64 - skipped;
+                let bytes = (skipped == 0).then(|| &self.buffer[start..]);
+                return Ok(Some(Span { offset, bytes, terminated: false }));
+            }
+        }
+    }
+
+    fn buffer_offset(&self) -> u64 {
+        self.read_at - self.buffer.len() as u64
+    }
+
+    /// Drops what was consumed, reads more behind the rest, and returns where the new bytes start.
+    fn refill(&mut self) -> io::Result<usize> {
+        self.buffer.drain(..self.next);
+        self.next = 0;
+        let start = self.buffer.len();
+        let left = usize::try_from(self.end.saturating_sub(self.read_at)).unwrap_or(usize::MAX);
+        // Reading as much as is already held keeps the copying of a long line linear.
+        self.buffer.resize(start + left.min(start.max(CHUNK)), 0);
+        let read = self.file.read_at(&mut self.buffer[start..], self.read_at)?;
+        self.buffer.truncate(start + read);
+        self.read_at += read as u64;
+        Ok(start)
+    }
+}
+
+/// Goes through a file from `end` back to its beginning.
+pub struct Backward<'f> {
+    file: &'f dyn DiskFile,
+    /// What was read and not yet handed out: the file's bytes from `start` on.
+    buffer: Vec<u8>,
+    start: u64,
+    /// A newline stands right behind the buffer.
+    terminated: bool,
+    done: bool,
+}
+
+impl<'f> Backward<'f> {
+    /// Starts at `end`. A newline directly before it ends the last line; it does not start an empty one.
+    pub fn new(file: &'f dyn DiskFile, end: u64) -> io::Result<Self> {
+        let mut scanner = Self { file, buffer: Vec::new(), start: end, terminated: false, done: end == 0 };
+        if end > 0 {
+            scanner.extend()?;
+            if scanner.buffer.last() == Some(&b'\n') {
+                scanner.buffer.pop();
+                scanner.terminated = true;
+            }
+        }
+        Ok(scanner)
+    }
+
+    /// Returns the line before the one returned last, or nothing at the beginning of the file.
+    pub fn next_line(&mut self) -> io::Result<Option<OwnedSpan>> {
+        if self.done {
+            return Ok(None);
+        }
+        let mut unsearched = self.buffer.len();
+        let mut oversized = false;
+        loop {
+            if let Some(at) = memchr::memrchr(b'\n', &self.buffer[..unsearched]) {
+                let bytes = self.buffer.split_off(at + 1);
+                self.buffer.pop();
+                let offset = self.start + at as u64 + 1;
+                let terminated = std::mem::replace(&mut self.terminated, true);
+                return Ok(Some(OwnedSpan { offset, bytes: (!oversized).then_some(bytes), terminated }));
+            }
+            if self.start == 0 {
+                self.done = true;
+                let bytes = std::mem::take(&mut self.buffer);
+                return Ok(Some(OwnedSpan {
+                    offset: 0,
+                    bytes: (!oversized).then_some(bytes),
+                    terminated: self.terminated,
+                }));
+            }
+            if self.buffer.len() > MAX_LINE {
+                oversized = true;
+                self.buffer.clear();
+            }
+            unsearched = self.extend()?;
+        }
+    }
+
+    /// Reads a piece before the buffer and returns its length.
+    fn extend(&mut self) -> io::Result<usize> {
+        let want = (self.buffer.len().max(CHUNK) as u64).min(self.start);
+        let piece = usize::try_from(want).unwrap_or(CHUNK);
+        let mut bytes = vec![0; piece];
+        let read = self.file.read_at(&mut bytes, self.start - want)?;
+        if read < piece {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read"));
+        }
+        bytes.append(&mut self.buffer);
+        self.buffer = bytes;
+        self.start -= want;
+        Ok(piece)
+    }
+}
+
+/// As [`Span`], with bytes of its own: going backwards, the buffer behind it is gone.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OwnedSpan {
+    pub offset: u64,
+    pub bytes: Option<Vec<u8>>,
+    pub terminated: bool,
+}
+
+#[cfg(test)]
+#[path = "scan_tests.rs"]
+mod tests;

@@ -1,0 +1,253 @@
+//! Reading sessions: the active log, older pages, the whole file. Never writes, needs no lock, and can be used while
+//! another process appends: what is not whole yet is not there yet.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::{EventId, TaskId};
+use crate::model::event::{Body, Event};
+use crate::model::fold::SessionState;
+use crate::store::StoreError;
+use crate::store::chain::{self, ActiveChain, Damage, Lines, Position, Walk};
+use crate::store::disk::{Disk, DiskFile, Open};
+use crate::store::line;
+use crate::store::scan::{Forward, Span};
+use crate::store::tail::{self, Tail};
+
+/// The sessions of one project, for reading.
+#[derive(Clone)]
+pub struct Sessions {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+}
+
+/// What an agent goes on from.
+#[derive(Debug, Default)]
+pub struct Active {
+    /// The active chain, oldest first.
+    pub events: Vec<Event>,
+    pub head: Option<EventId>,
+    pub damage: Damage,
+}
+
+impl Active {
+    pub fn state(&self) -> SessionState {
+        SessionState::replay(&self.events)
+    }
+}
+
+/// Where a page ended, to ask for the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor(Position);
+
+/// A piece of a transcript, oldest first.
+#[derive(Debug, Default)]
+pub struct Page {
+    pub events: Vec<Event>,
+    /// Nothing: the page starts at the very beginning.
+    pub older: Option<Cursor>,
+    pub damage: Damage,
+}
+
+/// The name of a session's file.
+pub fn file_name(task: TaskId) -> String {
+    format!("{task}.jsonl")
+}
+
+impl Sessions {
+    pub fn new(disk: Arc<dyn Disk>, folder: impl Into<PathBuf>) -> Self {
+        Self { disk, folder: folder.into() }
+    }
+
+    pub fn path(&self, task: TaskId) -> PathBuf {
+        self.folder.join(file_name(task))
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the tasks that have a session, oldest first.
+    pub fn list(&self) -> Result<Vec<TaskId>, StoreError> {
+        let names = self.disk.list(&self.folder).map_err(StoreError::io("list", &self.folder))?;
+        let mut tasks: Vec<TaskId> =
+            names.iter().filter_map(|name| name.to_str()?.strip_suffix(".jsonl")?.parse().ok()).collect();
+        tasks.sort_unstable();
+        Ok(tasks)
+    }
+
+    /// Returns the active chain: from the head back to the last completed compaction.
+    pub fn active(&self, task: TaskId) -> Result<Active, StoreError> {
+        let chain = self.with_file(task, |file, tail| {
+            chain::active(Walk::from_end(file, tail.good)?, Lines::Drop).map(|chain| (chain, tail.head))
+        })?;
+        let (ActiveChain { events, damage, .. }, head) = chain.unwrap_or_default();
+        Ok(Active { events, head, damage })
+    }
+
+    /// Returns the chain that was active when `event` was the head.
+    pub fn active_at(&self, task: TaskId, event: EventId) -> Result<Active, StoreError> {
+        let found = self.with_file(task, |file, tail| {
+            let Some(offset) = end_of(file, tail.good, event)? else { return Ok(None) };
+            let walk = Walk::resume(file, Position { offset, want: Some(event) })?;
+            chain::active(walk, Lines::Drop).map(Some)
+        })?;
+        let ActiveChain { events, damage, .. } =
+            found.flatten().ok_or(StoreError::UnknownEvent { session: task, event })?;
+        Ok(Active { events, head: Some(event), damage })
+    }
+
+    /// Returns the active chain with its exact lines, for copying.
+    pub(in crate::store) fn active_lines(&self, task: TaskId) -> Result<ActiveChain, StoreError> {
+        let chain = self.with_file(task, |file, tail| chain::active(Walk::from_end(file, tail.good)?, Lines::Keep))?;
+        Ok(chain.unwrap_or_default())
+    }
+
+    /// Returns the last `count` events of the chain, also those before a compaction.
+    pub fn last_page(&self, task: TaskId, count: usize) -> Result<Page, StoreError> {
+        let page = self.with_file(task, |file, tail| page(Walk::from_end(file, tail.good)?, count))?;
+        Ok(page.unwrap_or_default())
+    }
+
+    /// Returns the `count` events that come before a page.
+    pub fn page_before(&self, task: TaskId, cursor: Cursor, count: usize) -> Result<Page, StoreError> {
+        let page = self.with_file(task, |file, _| page(Walk::resume(file, cursor.0)?, count))?;
+        Ok(page.unwrap_or_default())
+    }
+
+    /// Returns where the page before `event` ends.
+    pub fn cursor_before(&self, task: TaskId, event: EventId) -> Result<Cursor, StoreError> {
+        let found = self.with_file(task, |file, tail| {
+            let Some(offset) = end_of(file, tail.good, event)? else { return Ok(None) };
+            let mut walk = Walk::resume(file, Position { offset, want: Some(event) })?;
+            let link = walk.next_link()?;
+            Ok(link.map(|link| walk.position(link.offset).unwrap_or(Position { offset: 0, want: None })))
+        })?;
+        found.flatten().map(Cursor).ok_or(StoreError::UnknownEvent { session: task, event })
+    }
+
+    /// Calls `each` with every line of the file, in order, also with those that are not on the active chain.
+    pub fn scan(&self, task: TaskId, mut each: impl FnMut(&Span<'_>)) -> Result<Tail, StoreError> {
+        let tail = self.with_file(task, |file, tail| {
+            let mut lines = Forward::new(file, 0, tail.good);
+            while let Some(span) = lines.next_line()? {
+                each(&span);
+            }
+            Ok(tail.clone())
+        })?;
+        Ok(tail.unwrap_or_default())
+    }
+
+    /// Calls `each` with every event of the file, in order. Returns how many lines hold none.
+    pub fn stream(&self, task: TaskId, mut each: impl FnMut(Event)) -> Result<usize, StoreError> {
+        let mut bad = 0;
+        self.scan(task, |span| match span.bytes.map(line::parse) {
+            Some(line::Parsed::Whole(header)) => each(header.into_event()),
+            Some(line::Parsed::Behind { header, .. }) => {
+                bad += 1;
+                each(header.into_event());
+            }
+            Some(line::Parsed::Bad) | None => bad += 1,
+            Some(line::Parsed::Blank) => {}
+        })?;
+        Ok(bad)
+    }
+
+    /// Calls `each` with every event of the chain, oldest first, also with those before a compaction. Holds the ids of
+    /// the chain, never its events.
+    pub fn stream_chain(&self, task: TaskId, mut each: impl FnMut(Event)) -> Result<Damage, StoreError> {
+        let damage = self.with_file(task, |file, tail| {
+            let mut walk = Walk::from_end(file, tail.good)?;
+            let mut ids = Vec::new();
+            while let Some(link) = walk.next_link()? {
+                ids.push(link.event.id);
+            }
+            let mut lines = Forward::new(file, 0, tail.good);
+            while let (Some(span), Some(next)) = (lines.next_line()?, ids.last()) {
+                let header = span.bytes.and_then(|bytes| line::parse(bytes).header());
+                if let Some(header) = header.filter(|header| header.id == *next) {
+                    ids.pop();
+                    each(header.into_event());
+                }
+            }
+            Ok(walk.damage())
+        })?;
+        Ok(damage.unwrap_or_default())
+    }
+
+    /// Runs `read` on the session's file. Nothing if the task has no session.
+    fn with_file<T>(
+        &self,
+        task: TaskId,
+        read: impl FnOnce(&dyn DiskFile, &Tail) -> io::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let path = self.path(task);
+        let file = match self.disk.open(&path, Open::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io("open", &path)(error)),
+        };
+        let tail = tail::inspect(file.as_ref()).map_err(StoreError::io("read the end of", &path))?;
+        read(file.as_ref(), &tail).map(Some).map_err(StoreError::io("read", &path))
+    }
+}
+
+/// Takes `count` events off a walk.
+fn page(mut walk: Walk<'_>, count: usize) -> io::Result<Page> {
+    let mut events = Vec::new();
+    let mut oldest = None;
+    while events.len() < count {
+        let Some(link) = walk.next_link()? else { break };
+        oldest = Some(link.offset);
+        events.push(link.event);
+    }
+    events.reverse();
+    let older = oldest.and_then(|offset| walk.position(offset)).map(Cursor);
+    Ok(Page { events, older, damage: walk.damage() })
+}
+
+/// Returns where the line of `event` ends.
+fn end_of(file: &dyn DiskFile, end: u64, event: EventId) -> io::Result<Option<u64>> {
+    let mut lines = crate::store::scan::Backward::new(file, end)?;
+    while let Some(span) = lines.next_line()? {
+        let Some(bytes) = span.bytes else { continue };
+        if line::parse(&bytes).header().is_some_and(|header| header.id == event) {
+            return Ok(Some(span.offset + bytes.len() as u64));
+        }
+    }
+    Ok(None)
+}
+
+/// Tells whether an event belongs to a conversation, as opposed to the life of the task it happened in.
+pub fn is_conversation(body: &Body) -> bool {
+    match body {
+        Body::Message(_)
+        | Body::MessagesConsumed(_)
+        | Body::MessagesWithdrawn(_)
+        | Body::SessionConfig(_)
+        | Body::AssistantText(_)
+        | Body::Thinking(_)
+        | Body::ToolCall(_)
+        | Body::ToolResult(_)
+        | Body::Usage(_)
+        | Body::TurnEnded(_)
+        | Body::CompactMarker(_)
+        | Body::ForkMarker(_)
+        | Body::Unknown(_) => true,
+        Body::CompactStarted(_)
+        | Body::RunStarted(_)
+        | Body::RunEnded(_)
+        | Body::DoneNotified(_)
+        | Body::AskRaised(_)
+        | Body::AskAnswered(_)
+        | Body::AskWithdrawn(_)
+        | Body::BudgetWarning(_)
+        | Body::BudgetExceeded(_)
+        | Body::Error(_)
+        | Body::Repaired(_)
+        | Body::HeadMoved(_)
+        | Body::Snapshot(_)
+        | Body::TaskChanged(_) => false,
+    }
+}

@@ -1,0 +1,131 @@
+//! The end of a session log: what is good, what a crash left behind.
+//!
+//! Looks, and changes nothing; [`crate::store::log`] acts on it, readers only respect it. A line counts once its
+//! newline is there, or once its object is whole. A group of lines that was appended together counts once its last
+//! line does: before that nobody was told of it.
+
+use std::io;
+
+use crate::base::EventId;
+use crate::model::event::Batch;
+use crate::store::disk::DiskFile;
+use crate::store::line::{self, Parsed};
+use crate::store::scan::{Backward, OwnedSpan};
+
+/// What stands at the end of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// The last event that counts.
+    pub head: Option<EventId>,
+    /// Where everything that counts ends.
+    pub good: u64,
+    /// How long the file is. What lies between `good` and here was never acknowledged.
+    pub len: u64,
+    /// The last line that counts lacks its newline.
+    pub unterminated: bool,
+    /// A whole event found behind a torn one: all that is worth keeping of what lies beyond `good`.
+    pub salvage: Option<Vec<u8>>,
+}
+
+impl Tail {
+    pub fn is_torn(&self) -> bool {
+        self.good < self.len
+    }
+
+    /// Tells whether anything has to be put right before the next append.
+    pub fn needs_healing(&self) -> bool {
+        self.is_torn() || self.unterminated
+    }
+}
+
+/// Reads as much of the end of `file` as it takes to know where it stands.
+pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
+    let len = file.len()?;
+    let mut tail = Tail { good: len, len, ..Tail::default() };
+    let mut lines = Backward::new(file, len)?;
+    let mut next = lines.next_line()?;
+
+    if let Some(span) = next.take_if(|span| !span.terminated) {
+        let bytes = span.bytes.as_deref().unwrap_or_default();
+        match line::parse(bytes) {
+            Parsed::Whole(_) => {
+                tail.unterminated = true;
+                next = Some(span);
+            }
+            Parsed::Behind { garbage, header } if header.batch.is_none() => {
+                tail.good = span.offset;
+                tail.head = Some(header.id);
+                tail.salvage = Some(bytes[garbage..].to_vec());
+            }
+            Parsed::Behind { .. } | Parsed::Bad | Parsed::Blank => tail.good = span.offset,
+        }
+        if next.is_none() {
+            next = lines.next_line()?;
+        }
+    }
+
+    while let Some(span) = next {
+        let (id, batch) = match place(&span) {
+            Some(place) => place,
+            None => {
+                next = lines.next_line()?;
+                continue;
+            }
+        };
+        let group = batch.filter(|batch| batch.1 > 1);
+        match group.map(|batch| whole_from(&mut lines, batch, span.offset)).transpose()? {
+            None | Some(Group::Whole) => {
+                tail.head = tail.head.or(Some(id));
+                return Ok(tail);
+            }
+            Some(Group::Broken { start, before }) => {
+                tail.good = start;
+                tail.unterminated = false;
+                next = before;
+            }
+        }
+    }
+    Ok(tail)
+}
+
+fn place(span: &OwnedSpan) -> Option<(EventId, Option<Batch>)> {
+    let header = line::parse(span.bytes.as_deref()?).header()?;
+    Some((header.id, header.batch))
+}
+
+enum Group {
+    Whole,
+    /// Lines are missing; what is there starts at `start`, and `before` is the line in front of it.
+    Broken {
+        start: u64,
+        before: Option<OwnedSpan>,
+    },
+}
+
+/// Walks back through the group whose last line present is `batch`. Lines missing at its end mean that the write was
+/// cut. A hole of zeros inside it means that the disk lost power before it had all of it. Any other damage inside
+/// it happened later, to something that was acknowledged: that is no reason to drop the rest.
+fn whole_from(lines: &mut Backward<'_>, batch: Batch, offset: u64) -> io::Result<Group> {
+    let cut_short = !batch.is_last();
+    let mut start = offset;
+    let mut expected = batch.0;
+    while expected > 1 {
+        expected -= 1;
+        let span = lines.next_line()?;
+        let found = span.as_ref().and_then(place);
+        if found.is_some_and(|(_, part)| part == Some(Batch(expected, batch.1))) {
+            start = span.map_or(start, |span| span.offset);
+            continue;
+        }
+        let hole = span.as_ref().is_some_and(|span| span.bytes.as_deref().is_some_and(|bytes| bytes.contains(&0)));
+        return Ok(if cut_short || hole { Group::Broken { start, before: span } } else { Group::Whole });
+    }
+    if cut_short {
+        return Ok(Group::Broken { start, before: lines.next_line()? });
+    }
+    Ok(Group::Whole)
+}
+
+#[cfg(test)]
+#[path = "tail_tests.rs"]
+mod tests;

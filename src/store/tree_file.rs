@@ -1,0 +1,106 @@
+//! `tree.json`: what is known of the tasks besides their sessions. Can be lost: sessions repeat it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::base::{TaskId, Timestamp};
+use crate::model::event::{Body, TaskChanged};
+use crate::model::task::TaskNode;
+use crate::model::tree::{Rebuilt, Tree};
+use crate::store::disk::Disk;
+use crate::store::files::VersionedFile;
+use crate::store::session::Sessions;
+use crate::store::{StoreError, line};
+
+/// The newest format that this program reads and the one it writes.
+pub const VERSION: u64 = 1;
+
+/// The tree of one project, on disk.
+pub struct TreeFile {
+    file: VersionedFile,
+    /// Fields of a newer version, written back as they were.
+    extra: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Format {
+    version: u64,
+    root: TaskId,
+    nodes: Vec<TaskNode>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+impl TreeFile {
+    pub fn new(disk: Arc<dyn Disk>, path: impl Into<PathBuf>) -> Self {
+        Self { file: VersionedFile::new(disk, path, VERSION), extra: Map::new() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Returns the tree, or nothing if none was saved yet.
+    pub fn load(&mut self) -> Result<Option<Rebuilt>, StoreError> {
+        let Some(format) = self.file.load::<Format>()? else { return Ok(None) };
+        self.extra = format.extra;
+        let rebuilt = Tree::from_nodes(Some(format.root), format.nodes);
+        rebuilt.map(Some).ok_or_else(|| StoreError::Corrupt {
+            path: self.file.path().to_owned(),
+            problem: "it lists no tasks".to_owned(),
+            backup: None,
+        })
+    }
+
+    pub fn save(&self, tree: &Tree) -> Result<(), StoreError> {
+        self.file.save(&self.format(tree))
+    }
+
+    /// Replaces the file even if it is damaged, keeping a copy. Returns where the copy is.
+    pub fn overwrite(&self, tree: &Tree) -> Result<Option<PathBuf>, StoreError> {
+        self.file.overwrite(&self.format(tree))
+    }
+
+    fn format(&self, tree: &Tree) -> Format {
+        let nodes = tree.all().cloned().collect();
+        Format { version: VERSION, root: tree.root_id(), nodes, extra: self.extra.clone() }
+    }
+}
+
+/// Returns the nodes that the sessions of a project remember. A session that never recorded its task gives a node
+/// that says so: its conversation must stay reachable.
+pub fn nodes_in(sessions: &Sessions) -> Result<BTreeMap<TaskId, TaskNode>, StoreError> {
+    let mut nodes = BTreeMap::new();
+    for task in sessions.list()? {
+        match last_change(sessions, task)? {
+            Some(TaskChanged::Set { node }) => {
+                nodes.insert(task, *node);
+            }
+            Some(TaskChanged::Removed) => {}
+            None => {
+                let created = Timestamp::from_millis(i64::try_from(task.ulid().timestamp_ms()).unwrap_or(0));
+                nodes
+                    .insert(task, TaskNode::new(task, format!("Recovered task {}", task.short()), "engineer", created));
+            }
+        }
+    }
+    Ok(nodes)
+}
+
+/// Returns what a session last said of its own task, on whatever branch of its history.
+fn last_change(sessions: &Sessions, task: TaskId) -> Result<Option<TaskChanged>, StoreError> {
+    let mut last = None;
+    sessions.scan(task, |span| {
+        let header = span.bytes.and_then(|bytes| line::parse(bytes).header());
+        if let Some(header) = header.filter(|header| header.kind == "task_changed")
+            && let Body::TaskChanged(change) = header.into_event().body
+        {
+            last = Some(change);
+        }
+    })?;
+    Ok(last)
+}

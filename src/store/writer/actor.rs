@@ -1,0 +1,234 @@
+//! The writer's thread: takes commands, keeps the open logs, forms groups.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::base::{Clock, EventId, IdSource, RunId, TaskId};
+use crate::model::event::{Batch, Body, Event, VERSION};
+use crate::model::fold::SessionState;
+use crate::store::StoreError;
+use crate::store::disk::Disk;
+use crate::store::fork;
+use crate::store::log::Log;
+use crate::store::session::Sessions;
+use crate::store::writer::group::Group;
+use crate::store::writer::{Answer, Command, CopyPlan, Durability, Options};
+
+/// How many files stay open. Sleeping sessions cost none.
+const MAX_OPEN: usize = 128;
+/// How many commands are answered together at most, so that the first of them does not wait for the last.
+const MAX_GROUP: usize = 1024;
+/// With [`Durability::Os`]: how long written events may wait to be saved.
+const SAVE_AFTER: Duration = Duration::from_secs(1);
+
+pub(super) struct Actor {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    ids: IdSource,
+    sessions: Sessions,
+    durability: Durability,
+    logs: HashMap<TaskId, OpenLog>,
+    group: Group,
+    uses: u64,
+}
+
+/// A log and when it was last needed.
+pub(super) struct OpenLog {
+    pub(super) log: Log,
+    /// A write failed and the file could not be brought back yet.
+    pub(super) broken: bool,
+    used: u64,
+}
+
+impl Actor {
+    pub(super) fn new(options: Options, sessions: Sessions) -> Self {
+        let Options { disk, clock, ids, durability, .. } = options;
+        Self { disk, clock, ids, sessions, durability, logs: HashMap::new(), group: Group::default(), uses: 0 }
+    }
+
+    pub(super) fn run(mut self, inbox: &Receiver<Command>) {
+        while let Some(first) = self.next(inbox) {
+            let mut quit = self.take(first);
+            for _ in 1..MAX_GROUP {
+                let Ok(command) = inbox.try_recv() else { break };
+                quit |= self.take(command);
+            }
+            self.flush();
+            if quit {
+                break;
+            }
+            self.close_idle();
+        }
+        self.save_all();
+    }
+
+    /// Waits for a command. While something written is unsaved it does not wait for ever.
+    fn next(&mut self, inbox: &Receiver<Command>) -> Option<Command> {
+        if self.logs.values().any(|open| open.log.is_unsynced()) {
+            match inbox.recv_timeout(SAVE_AFTER) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Timeout) => self.save_all(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        inbox.recv().ok()
+    }
+
+    /// Puts a command into the group, or carries it out at once. Tells whether it was the last.
+    fn take(&mut self, command: Command) -> bool {
+        match command {
+            Command::Append { session, run, bodies, answer } => {
+                if bodies.iter().any(cuts_the_chain) {
+                    self.flush();
+                }
+                let staged = self.stage(session, run, bodies);
+                self.group.settle(session, staged, answer);
+            }
+            Command::Copy { from, to, copy, answer } => {
+                self.flush();
+                self.copy(from, to, copy.as_ref(), answer);
+            }
+            Command::Release { session, answer } => {
+                self.flush();
+                self.logs.remove(&session);
+                let _ = answer.send(());
+            }
+            Command::Quit => return true,
+        }
+        false
+    }
+
+    /// Stamps `bodies` and adds them to what will be written. On an error nothing was added.
+    fn stage(&mut self, session: TaskId, run: Option<RunId>, bodies: Vec<Body>) -> Result<Vec<Event>, StoreError> {
+        let head = self.open(session)?.log.head();
+        let head = self.group.head(session).or(head);
+        let of = u32::try_from(bodies.len()).unwrap_or(u32::MAX);
+        let mut events: Vec<Event> = Vec::with_capacity(bodies.len());
+        let mut state = None;
+        for (body, number) in bodies.into_iter().zip(1..) {
+            let last = events.last().map_or(head, |event| Some(event.id));
+            let (parent, body) = if cuts_the_chain(&body) {
+                let mut now = self.state(session)?;
+                events.iter().for_each(|event| now.apply(event));
+                self.carry(session, body, last, state.insert(now))?
+            } else {
+                (last, body)
+            };
+            let batch = (of > 1).then_some(Batch(number, of));
+            events.push(self.stamp(parent, run, batch, body));
+        }
+        self.group.add(session, &events)?;
+        Ok(events)
+    }
+
+    fn stamp(&self, parent: Option<EventId>, run: Option<RunId>, batch: Option<Batch>, body: Body) -> Event {
+        Event { v: VERSION, id: EventId::fresh(&self.ids), parent, ts: self.clock.now(), run, batch, body }
+    }
+
+    /// Fills in what an event that cuts the chain carries across the cut, and says what it hangs on.
+    fn carry(
+        &self,
+        session: TaskId,
+        body: Body,
+        head: Option<EventId>,
+        now: &SessionState,
+    ) -> Result<(Option<EventId>, Body), StoreError> {
+        match body {
+            Body::CompactMarker(mut marker) => {
+                *marker.carry = now.clone();
+                Ok((head, Body::CompactMarker(marker)))
+            }
+            Body::HeadMoved(mut moved) => {
+                let then = match moved.to {
+                    Some(event) => self.sessions.active_at(session, event)?.state(),
+                    None => SessionState::default(),
+                };
+                moved.from = head;
+                *moved.carry = now.moved_to(&then);
+                Ok((moved.to, Body::HeadMoved(moved)))
+            }
+            body => Ok((head, body)),
+        }
+    }
+
+    fn state(&self, session: TaskId) -> Result<SessionState, StoreError> {
+        Ok(self.sessions.active(session)?.state())
+    }
+
+    fn copy(&mut self, from: TaskId, to: TaskId, plan: &dyn CopyPlan, answer: Answer) {
+        let staged = self.stage_copy(from, to, plan);
+        self.group.settle(to, staged, answer);
+        self.flush();
+    }
+
+    fn stage_copy(&mut self, from: TaskId, to: TaskId, plan: &dyn CopyPlan) -> Result<Vec<Event>, StoreError> {
+        let source = fork::source(&self.sessions, from)?;
+        fork::check_target(&self.sessions, to)?;
+        let head = self.open(to)?.log.head();
+        let closing = plan.closing(&source.events);
+        let of = u32::try_from(source.lines.len() + closing.len()).unwrap_or(u32::MAX);
+        let mut lines = fork::relinked(&source, head, of)?;
+        let mut parent = source.events.last().map(|event| event.id);
+        let mut events = source.events;
+        let first_new = u32::try_from(events.len()).unwrap_or(u32::MAX).saturating_add(1);
+        for (body, number) in closing.into_iter().zip(first_new..) {
+            let event = self.stamp(parent, None, Some(Batch(number, of)), body);
+            crate::store::line::encode(&event, &mut lines)?;
+            parent = Some(event.id);
+            events.push(event);
+        }
+        self.group.add_lines(to, &lines, parent);
+        Ok(events)
+    }
+
+    /// Returns the session's log, opened and healed if need be, and brought back if a write had failed.
+    fn open(&mut self, session: TaskId) -> Result<&mut OpenLog, StoreError> {
+        self.uses += 1;
+        let uses = self.uses;
+        if !self.logs.contains_key(&session) {
+            let log = Log::open(self.disk.as_ref(), &self.sessions.path(session), self.clock.now())?;
+            if let Some(head) = log.head() {
+                self.ids.observe(head.ulid());
+            }
+            self.logs.insert(session, OpenLog { log, broken: false, used: uses });
+        }
+        let open = self.logs.get_mut(&session).ok_or(StoreError::Closed)?;
+        open.used = uses;
+        if open.broken {
+            open.log.recover(self.disk.as_ref())?;
+            open.broken = false;
+        }
+        Ok(open)
+    }
+
+    fn flush(&mut self) {
+        let group = std::mem::take(&mut self.group);
+        group.write(self.disk.as_ref(), &mut self.logs, self.durability);
+    }
+
+    fn save_all(&mut self) {
+        for open in self.logs.values_mut().filter(|open| open.log.is_unsynced() && !open.broken) {
+            if let Err(error) = open.log.sync() {
+                tracing::error!(%error, "written events could not be saved");
+                // What was written stays written: with this durability it was acknowledged when the system took it.
+                open.broken = open.log.recover(self.disk.as_ref()).is_err();
+            }
+        }
+    }
+
+    /// Closes the files that were not needed for longest, down to the limit.
+    fn close_idle(&mut self) {
+        while self.logs.len() > MAX_OPEN {
+            let idle = self.logs.iter().filter(|(_, open)| !open.broken && !open.log.is_unsynced());
+            let Some((&oldest, _)) = idle.min_by_key(|(_, open)| open.used) else { break };
+            self.logs.remove(&oldest);
+        }
+    }
+}
+
+/// Tells whether an event carries state across a cut, which only the writer can know exactly.
+fn cuts_the_chain(body: &Body) -> bool {
+    matches!(body, Body::CompactMarker(_) | Body::HeadMoved(_))
+}

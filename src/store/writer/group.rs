@@ -1,0 +1,98 @@
+//! A group of appends that share the cost of being saved.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::base::{EventId, TaskId};
+use crate::model::event::Event;
+use crate::store::disk::Disk;
+use crate::store::writer::actor::OpenLog;
+use crate::store::writer::{Answer, Durability};
+use crate::store::{StoreError, line};
+
+/// What will be written together, and who waits for it.
+#[derive(Default)]
+pub(super) struct Group {
+    staged: BTreeMap<TaskId, Staged>,
+    waiting: Vec<Waiting>,
+}
+
+/// The lines for one session.
+#[derive(Default)]
+struct Staged {
+    lines: Vec<u8>,
+    head: Option<EventId>,
+}
+
+struct Waiting {
+    session: TaskId,
+    events: Vec<Event>,
+    answer: Answer,
+}
+
+impl Group {
+    /// Returns the last event staged for `session`.
+    pub(super) fn head(&self, session: TaskId) -> Option<EventId> {
+        self.staged.get(&session).and_then(|staged| staged.head)
+    }
+
+    /// Adds events. On an error none of them was added.
+    pub(super) fn add(&mut self, session: TaskId, events: &[Event]) -> Result<(), StoreError> {
+        let staged = self.staged.entry(session).or_default();
+        let before = staged.lines.len();
+        for event in events {
+            if let Err(error) = line::encode(event, &mut staged.lines) {
+                staged.lines.truncate(before);
+                return Err(error);
+            }
+        }
+        staged.head = events.last().map(|event| event.id).or(staged.head);
+        Ok(())
+    }
+
+    /// Adds lines that are ready to be written and end in `head`.
+    pub(super) fn add_lines(&mut self, session: TaskId, lines: &[u8], head: Option<EventId>) {
+        let staged = self.staged.entry(session).or_default();
+        staged.lines.extend_from_slice(lines);
+        staged.head = head.or(staged.head);
+    }
+
+    /// Remembers who waits for `staged`, or tells them at once that it failed.
+    pub(super) fn settle(&mut self, session: TaskId, staged: Result<Vec<Event>, StoreError>, answer: Answer) {
+        match staged {
+            Ok(events) => self.waiting.push(Waiting { session, events, answer }),
+            // Whoever asked may have gone away: then nobody needs the answer.
+            Err(error) => drop(answer.send(Err(error))),
+        }
+    }
+
+    /// Writes everything, saves it, and answers everybody in the order they asked.
+    pub(super) fn write(self, disk: &dyn Disk, logs: &mut HashMap<TaskId, OpenLog>, durability: Durability) {
+        let mut failed: BTreeMap<TaskId, StoreError> = BTreeMap::new();
+        let staged: Vec<_> = self.staged.into_iter().filter(|(_, staged)| !staged.lines.is_empty()).collect();
+        // All files first, then all saves: the disk can begin with the first while the last is still being written.
+        for (session, staged) in &staged {
+            let Some(open) = logs.get_mut(session) else { continue };
+            if let Err(error) = open.log.write(&staged.lines) {
+                failed.insert(*session, error);
+            }
+        }
+        for (session, staged) in &staged {
+            let Some(open) = logs.get_mut(session) else { continue };
+            if durability == Durability::Sync
+                && !failed.contains_key(session)
+                && let Err(error) = open.log.sync()
+            {
+                failed.insert(*session, error);
+            }
+            if failed.contains_key(session) {
+                open.broken = open.log.recover(disk).is_err();
+            } else if let Some(head) = staged.head {
+                open.log.commit(staged.lines.len(), head);
+            }
+        }
+        for Waiting { session, events, answer } in self.waiting {
+            let result = failed.get(&session).map_or(Ok(events), |error| Err(error.again()));
+            let _ = answer.send(result);
+        }
+    }
+}
