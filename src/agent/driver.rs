@@ -82,7 +82,13 @@ impl Mailbox {
     }
 
     /// Puts a message into the session, then tells the run of it. It is sent once this returns, heard or not.
-    pub async fn deliver(&self, store: &Store, task: TaskId, message: Message, delivery: Delivery) -> Result<Event, StoreError> {
+    pub async fn deliver(
+        &self,
+        store: &Store,
+        task: TaskId,
+        message: Message,
+        delivery: Delivery,
+    ) -> Result<Event, StoreError> {
         let event = store.append(task, None, message).await?;
         self.send(Word::Heard(Box::new(event.clone()), delivery));
         Ok(event)
@@ -202,7 +208,8 @@ impl Run {
                 let preparer = self.setup.preparer.clone();
                 let model = self.chosen_model.clone();
                 self.work.push(
-                    async move { Some(Input::Prepared(Box::new(preparer.prepare(config, context, model).await))) }.boxed(),
+                    async move { Some(Input::Prepared(Box::new(preparer.prepare(config, context, model).await))) }
+                        .boxed(),
                 );
             }
             Effect::Count => self.count(),

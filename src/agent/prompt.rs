@@ -61,7 +61,9 @@ pub fn work_context(card: &Card, memory: Option<&Guide>, guides: &[Guide]) -> St
     if !card.description.trim().is_empty() {
         let _ = write!(out, "\n# Your task\n\n{}\n", render::neutral(card.description.trim()));
     }
-    for (guide, bytes) in memory.map(|memory| (memory, MEMORY_BYTES)).into_iter().chain(guides.iter().map(|guide| (guide, GUIDE_BYTES))) {
+    for (guide, bytes) in
+        memory.map(|memory| (memory, MEMORY_BYTES)).into_iter().chain(guides.iter().map(|guide| (guide, GUIDE_BYTES)))
+    {
         add_guide(&mut out, guide, bytes);
     }
     out.truncate(out.trim_end().len());
@@ -82,7 +84,12 @@ fn add_guide(out: &mut String, guide: &Guide, bytes: usize) {
     // A cut in the middle of a line reads as if the line ended there.
     let shown = shown.rfind('\n').map_or(shown, |end| &shown[..end]);
     let missing = text::size((whole.len() - shown.len()) as u64);
-    let _ = writeln!(out, "{}\n[cut here: {missing} more in {}; read the file if you need it]", render::neutral(shown), guide.name);
+    let _ = writeln!(
+        out,
+        "{}\n[cut here: {missing} more in {}; read the file if you need it]",
+        render::neutral(shown),
+        guide.name
+    );
 }
 
 fn one_line(title: &str) -> String {

@@ -8,3 +8,17 @@ mod agent_simulation;
 mod architecture;
 #[cfg(test)]
 mod mock_validator;
+#[cfg(test)]
+mod tools_bash;
+#[cfg(test)]
+mod tools_docs;
+#[cfg(test)]
+mod tools_files;
+#[cfg(test)]
+mod tools_hygiene;
+#[cfg(test)]
+mod tools_path;
+#[cfg(test)]
+mod tools_search;
+#[cfg(test)]
+mod tools_support;

@@ -16,7 +16,9 @@ use crate::model::event::SessionConfig;
 use crate::model::live::Live;
 use crate::model::usage::{Tokens, Usage};
 use crate::provider::catalogue::cost;
-use crate::provider::{ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Facts, Gate, Provider, Response, Signal};
+use crate::provider::{
+    ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Facts, Gate, Provider, Response, Signal,
+};
 use crate::store::Blobs;
 use crate::tools::LiveSink;
 
@@ -74,7 +76,9 @@ impl Run {
 
     pub(super) fn count(&mut self) {
         let blobs = self.setup.store.blobs().clone();
-        let call = self.config().and_then(|config| self.requests.count(self.machine.conversation(), &config, &Pictures(&blobs)).ok());
+        let call = self
+            .config()
+            .and_then(|config| self.requests.count(self.machine.conversation(), &config, &Pictures(&blobs)).ok());
         let Some(call) = call else {
             return self.work.push(std::future::ready(Some(Input::Counted { tokens: None })).boxed());
         };
@@ -110,7 +114,7 @@ impl Run {
 /// Makes one attempt, through the gate, showing what comes in.
 async fn ask(
     provider: &dyn Provider,
-    gate: &Gate,
+    gate: &Arc<Gate>,
     call: Call,
     live: Option<&dyn LiveSink>,
     cancel: CancellationToken,

@@ -234,7 +234,12 @@ impl World {
             }
             self.finish_one();
         }
-        panic!("seed {}: still busy: {:?}\n{}", self.seed, self.machine.as_ref().map(Machine::waits_for), rules::tail(&self.log));
+        panic!(
+            "seed {}: still busy: {:?}\n{}",
+            self.seed,
+            self.machine.as_ref().map(Machine::waits_for),
+            rules::tail(&self.log)
+        );
     }
 
     fn relaunch(&mut self) {
