@@ -3,6 +3,7 @@
 //! Decisions are in [`conversation`], [`resume`], [`machine`] and [`compaction`]: pure, without a clock, a runtime or a
 //! disk. [`driver`] carries them out. A run knows of other tasks only by the messages it gets.
 
+pub mod blobs;
 pub mod compaction;
 pub mod control;
 pub mod conversation;

@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::conversation::Conversation;
 use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared};
 use crate::agent::purse::Purse;
-use crate::base::{Clock, IdSource, RunId, TaskId, Timestamp};
+use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
-use crate::model::message::Message;
+use crate::model::message::{Message, Source};
 use crate::provider::{Facts, Gate, Provider};
 use crate::store::{Store, StoreError};
 use crate::tools;
@@ -49,6 +49,8 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     /// Takes every event of the run, once it is on the disk.
     pub events: mpsc::UnboundedSender<Event>,
+    /// Where the tools report the end of a background process.
+    pub completions: mpsc::UnboundedReceiver<tools::Completion>,
 }
 
 /// What can be said to a run that is alive.
@@ -141,6 +143,7 @@ impl Run {
         let mut deaf = false;
         loop {
             if let Some(exit) = self.exit.take() {
+                self.setup.tools.jobs.end_all().await;
                 self.check_against_log().await;
                 return exit;
             }
@@ -159,6 +162,7 @@ impl Run {
                 Some(done) = self.work.next() => if let Some(input) = done {
                     self.step(input);
                 },
+                Some(completion) = self.setup.completions.recv() => self.report(completion),
             }
         }
     }
@@ -250,6 +254,34 @@ impl Run {
         let append = async move {
             Some(match store.append_batch(task, Some(run), bodies).await {
                 Ok(events) => Input::Saved { ticket, events },
+                Err(error) => Input::SaveFailed { reason: error.to_string() },
+            })
+        };
+        self.work.push(append.boxed());
+    }
+
+    /// Tells the agent that a process in the background has ended: on the disk first, then to the machine.
+    fn report(&mut self, completion: tools::Completion) {
+        let message = Message {
+            id: MessageId::fresh(&self.setup.ids),
+            from: Source::BackgroundComplete {
+                process: completion.id,
+                command: completion.command,
+                exit: completion.exit.code,
+                duration_ms: u64::try_from(completion.duration.as_millis()).unwrap_or(u64::MAX),
+            },
+            body: completion.text,
+            images: Vec::new(),
+            at: self.now(),
+        };
+        let (store, task, run, events) =
+            (self.setup.store.clone(), self.setup.task, self.setup.run, self.setup.events.clone());
+        let append = async move {
+            Some(match store.append(task, Some(run), message).await {
+                Ok(event) => {
+                    let _ = events.send(event.clone());
+                    Input::Heard { event: Box::new(event), delivery: Delivery::Steer }
+                }
                 Err(error) => Input::SaveFailed { reason: error.to_string() },
             })
         };

@@ -63,7 +63,8 @@ impl Handler for Done {
         is not and you cannot get there. Everything must be committed first. Must be the only call of its turn. Afterwards you \
         sleep; a message wakes you again.";
     const EFFECT: Effect = Effect::Opaque;
-    const EXAMPLE: &'static str = r#"{"status":"passed","result":"Added the login route and its tests; all 48 tests pass."}"#;
+    const EXAMPLE: &'static str =
+        r#"{"status":"passed","result":"Added the login route and its tests; all 48 tests pass."}"#;
 
     type Input = DoneInput;
 
