@@ -60,6 +60,7 @@ struct Wants {
 
 /// What has been tried without success, so that it ends.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question asked once before the next request")]
 struct Tries {
     /// Responses in a row that said nothing, or stopped at a limit.
     unfinished: u32,
@@ -178,9 +179,11 @@ impl Machine {
             Input::Prepared(prepared) => self.prepared(now, prepared),
             Input::Counted { tokens } => self.counted(now, tokens),
             Input::Reserved(verdict) => self.reserved(now, verdict),
-            Input::Response { number, response, usage } => self.responded(now, number, response, usage),
-            Input::Failed { number, error, usage, jitter } => self.failed(now, number, *error, usage, jitter),
-            Input::ToolFinished { result, control } => self.tool_finished(result, control),
+            Input::Response { number, response, usage } => self.responded(now, number, *response, *usage),
+            Input::Failed { number, error, usage, jitter } => {
+                self.failed(now, number, &error, usage.map(|usage| *usage), jitter);
+            }
+            Input::ToolFinished { result, control } => self.tool_finished(*result, control.as_ref()),
             Input::Timer { timer } => {
                 if let Phase::Backoff { timer: waiting, purpose, attempt } = self.phase
                     && waiting == timer

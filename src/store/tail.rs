@@ -65,12 +65,9 @@ pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
     }
 
     while let Some(span) = next {
-        let (id, batch) = match place(&span) {
-            Some(place) => place,
-            None => {
-                next = lines.next_line()?;
-                continue;
-            }
+        let Some((id, batch)) = place(&span) else {
+            next = lines.next_line()?;
+            continue;
         };
         let group = batch.filter(|batch| batch.1 > 1);
         match group.map(|batch| whole_from(&mut lines, batch, span.offset)).transpose()? {

@@ -15,13 +15,13 @@ use crate::provider::{Response, ResponseBlock};
 const MAX_UNFINISHED: u32 = 3;
 
 impl Machine {
-    pub(super) fn responded(&mut self, now: Timestamp, number: u64, response: Box<Response>, usage: Box<Usage>) {
+    pub(super) fn responded(&mut self, now: Timestamp, number: u64, response: Response, usage: Usage) {
         match self.phase {
             Phase::Calling { number: expected, purpose: Purpose::Respond, .. } if expected == number => {
-                self.turn(now, *response, *usage);
+                self.turn(now, response, usage);
             }
             Phase::Calling { number: expected, purpose: Purpose::Summarise { trim }, .. } if expected == number => {
-                self.summarised(&response, *usage, trim);
+                self.summarised(&response, usage, trim);
             }
             _ => {}
         }

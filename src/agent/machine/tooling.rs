@@ -50,20 +50,20 @@ impl Machine {
         self.save(bodies, Then::Advance);
     }
 
-    pub(super) fn tool_finished(&mut self, result: Box<ToolResult>, control: Option<tools::Control>) {
+    pub(super) fn tool_finished(&mut self, result: ToolResult, control: Option<&tools::Control>) {
         let Phase::Tools(running) = &mut self.phase else { return };
         if !running.calls.remove(&result.call) {
             return;
         }
         let last = running.calls.is_empty();
-        if let (true, Some(tools::Control::Done { verdict, .. })) = (last, &control) {
+        if let (true, Some(tools::Control::Done { verdict, .. })) = (last, control) {
             // The call stays open: it is answered when somebody speaks to the task again.
             return self.end(match verdict {
                 Verdict::Passed => Exit::DonePassed,
                 Verdict::Failed => Exit::DoneFailed,
             });
         }
-        let mut bodies = vec![Body::from(*result)];
+        let mut bodies = vec![Body::from(result)];
         let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
         if last && !cut_short {
             bodies.extend(self.hand_over(Hold::UntilIdle));
