@@ -122,10 +122,8 @@ fn heal(disk: &dyn Disk, path: &Path, file: &mut dyn DiskFile, tail: &Tail, now:
         keep_torn(disk, path, file, tail, now)?;
         file.set_len(tail.good).map_err(StoreError::io("cut the torn end of", path))?;
     }
-    let mut missing = tail.salvage.clone().unwrap_or_default();
-    if tail.unterminated || tail.salvage.is_some() {
-        missing.push(b'\n');
-        file.append(&missing).map_err(StoreError::io("write to", path))?;
+    if tail.unterminated {
+        file.append(b"\n").map_err(StoreError::io("write to", path))?;
     }
     file.sync().map_err(StoreError::io("save", path))
 }

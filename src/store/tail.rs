@@ -23,8 +23,6 @@ pub struct Tail {
     pub len: u64,
     /// The last line that counts lacks its newline.
     pub unterminated: bool,
-    /// A whole event found behind a torn one: all that is worth keeping of what lies beyond `good`.
-    pub salvage: Option<Vec<u8>>,
 }
 
 impl Tail {
@@ -52,15 +50,12 @@ pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
                 tail.unterminated = true;
                 next = Some(span);
             }
-            Parsed::Behind { garbage, header } if header.batch.is_none() => {
+            // Without its newline nobody was told of it, and what looks like an event at the end of a torn line may
+            // be no more than a value inside it.
+            Parsed::Behind { .. } | Parsed::Bad | Parsed::Blank => {
                 tail.good = span.offset;
-                tail.head = Some(header.id);
-                tail.salvage = Some(bytes[garbage..].to_vec());
+                next = lines.next_line()?;
             }
-            Parsed::Behind { .. } | Parsed::Bad | Parsed::Blank => tail.good = span.offset,
-        }
-        if next.is_none() {
-            next = lines.next_line()?;
         }
     }
 
@@ -75,7 +70,7 @@ pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
         let group = batch.filter(|batch| batch.1 > 1);
         match group.map(|batch| whole_from(&mut lines, batch, span.offset)).transpose()? {
             None | Some(Group::Whole) => {
-                tail.head = tail.head.or(Some(id));
+                tail.head = Some(id);
                 return Ok(tail);
             }
             Some(Group::Broken { start, before }) => {
