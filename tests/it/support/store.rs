@@ -91,6 +91,11 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     RUNTIME.with(|runtime| runtime.block_on(future))
 }
 
+/// Returns how many cases a test tries: `usual`, or what `MXD_TEST_CASES` says.
+pub fn cases(usual: u32) -> u32 {
+    std::env::var("MXD_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 /// Returns the names of the files beside a log that start with its name.
 pub fn beside(disk: &dyn Disk, log: &Path, ending: &str) -> Vec<PathBuf> {
     let start = format!("{}.{ending}", log.file_name().unwrap().to_string_lossy());
