@@ -104,6 +104,8 @@ impl VersionedFile {
         let (path, mut file) = log::create_beside(self.disk.as_ref(), &self.path, &ending)?;
         file.append(text).map_err(StoreError::io("write", &path))?;
         file.sync().map_err(StoreError::io("save", &path))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        self.disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
         Ok(path)
     }
 }

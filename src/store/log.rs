@@ -30,6 +30,11 @@ impl Log {
             Err(error) => return Err(StoreError::io("open", path)(error)),
         };
         let tail = tail::inspect(file.as_ref()).map_err(StoreError::io("read the end of", path))?;
+        if tail.len == 0 {
+            // New, or left by somebody who did not get as far as this: its name has to outlive what it will hold.
+            let folder = path.parent().unwrap_or(Path::new("."));
+            disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
+        }
         if tail.needs_healing() {
             heal(disk, path, file.as_mut(), &tail, now)?;
         }
@@ -109,11 +114,7 @@ fn create(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, StoreError>
     if let Some(folder) = path.parent() {
         disk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
     }
-    let file = disk.open(path, Open::CreateNew).map_err(StoreError::io("create", path))?;
-    if let Some(folder) = path.parent() {
-        disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
-    }
-    Ok(file)
+    disk.open(path, Open::CreateNew).map_err(StoreError::io("create", path))
 }
 
 /// Keeps what was never acknowledged beside the log, then takes it out of the log.
