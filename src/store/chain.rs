@@ -182,6 +182,8 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
             (None, _) | (Some(_), Body::Message(_)) => chain.push(link, keep),
             (Some(window), Body::CompactStarted(_)) => {
                 window.closed = true;
+                // It stays as well: a copy of this chain must know where the compaction began.
+                chain.push(link, keep);
                 break;
             }
             // Another marker first: the one we stand on never had a beginning.
