@@ -57,10 +57,14 @@ fn settle_parents(
         parents.insert(id, parent);
     }
     for (&id, node) in nodes.iter().filter(|(id, _)| **id != root) {
-        let mut seen = BTreeSet::from([id]);
+        let mut seen = BTreeSet::new();
         let mut at = id;
         while let Some(&above) = parents.get(&at) {
-            if !seen.insert(above) {
+            // A circle further up is settled when one of its own comes round.
+            if above != id && !seen.insert(above) {
+                break;
+            }
+            if above == id {
                 notes.push(format!("task {id} (\"{}\") was above itself; it now hangs below the root", node.title));
                 parents.insert(id, root);
                 break;
