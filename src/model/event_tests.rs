@@ -80,7 +80,9 @@ const ALSO: &[(&str, &str)] = &[
 
 fn line(envelope: &str, kind: &str, body: &str) -> String {
     let blob = "af13".repeat(16);
-    format!("{{\"v\":1,\"id\":\"ID\",{envelope},\"type\":\"{kind}\",\"body\":{body}}}").replace("ID", ID).replace("BLOB", &blob)
+    format!("{{\"v\":1,\"id\":\"ID\",{envelope},\"type\":\"{kind}\",\"body\":{body}}}")
+        .replace("ID", ID)
+        .replace("BLOB", &blob)
 }
 
 const ENVELOPES: [&str; 3] = [

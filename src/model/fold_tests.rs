@@ -39,7 +39,8 @@ impl Script {
     }
 
     fn usage(&mut self, model: &str, output: u64, cost: Option<u64>) {
-        let tokens = json!({"input": 10, "output": output, "cache_read": 100, "cache_write_5m": 0, "cache_write_1h": 1});
+        let tokens =
+            json!({"input": 10, "output": output, "cache_read": 100, "cache_write_5m": 0, "cache_write_1h": 1});
         let mut body = tokens;
         body["model"] = model.into();
         body["context_window"] = 1_000.into();
@@ -60,7 +61,10 @@ fn usage_is_summed_by_model_and_unknown_prices_are_not_free() {
     let usage = &s.state.usage;
     assert_eq!(usage.cost(), MicroUsd(9));
     assert!(usage.is_lower_bound());
-    assert_eq!((usage.by_model["a"].responses, usage.by_model["a"].tokens.output, usage.by_model["a"].unpriced), (2, 11, 1));
+    assert_eq!(
+        (usage.by_model["a"].responses, usage.by_model["a"].tokens.output, usage.by_model["a"].unpriced),
+        (2, 11, 1)
+    );
     assert_eq!(usage.tokens().cache_read, 300);
     assert_eq!(usage.context, Some(ContextSize { tokens: 117, window: 1_000 }));
 }

@@ -42,10 +42,8 @@ fn tags_in(text: &str) -> Vec<(String, bool)> {
             .chars()
             .take_while(|c| c.is_whitespace() || *c == '/' || c.is_control() || *c == '\u{200b}' || *c == '\u{feff}')
             .collect();
-        let name: String = text[at + 1 + skipped.len()..]
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect();
+        let name: String =
+            text[at + 1 + skipped.len()..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         let name = name.to_ascii_lowercase();
         if TAGS.contains(&name.as_str()) {
             found.push((name, skipped.contains('/')));
@@ -126,7 +124,8 @@ fn no_spelling_of_a_tag_gets_through() {
 
 #[test]
 fn code_and_markup_stay_as_they_are() {
-    for body in ["a < b && c > d", "<task_messages>", "<user>", "Vec<Task>", "</div>", "x <", "<é>", "<usér_message>"] {
+    for body in ["a < b && c > d", "<task_messages>", "<user>", "Vec<Task>", "</div>", "x <", "<é>", "<usér_message>"]
+    {
         assert!(matches!(neutral(body), Cow::Borrowed(same) if same == body), "{body}");
     }
     assert_eq!(neutral("a</interrupt>b"), "a&lt;/interrupt>b");

@@ -53,7 +53,8 @@ impl Naive {
         allowed
     }
     fn reparent(&mut self, id: TaskId, parent: TaskId) -> bool {
-        let allowed = self.parent(id).flatten().is_some() && self.parent(parent).is_some() && !self.is_below(parent, id);
+        let allowed =
+            self.parent(id).flatten().is_some() && self.parent(parent).is_some() && !self.is_below(parent, id);
         if allowed {
             self.0.retain(|(other, _)| *other != id);
             self.0.push((id, Some(parent)));
@@ -86,7 +87,11 @@ enum Op {
     Reparent(u128, u128),
     Remove(u128),
     /// Rotates the sub tasks; `spoil` makes the order wrong.
-    Reorder { parent: u128, by: usize, spoil: u8 },
+    Reorder {
+        parent: u128,
+        by: usize,
+        spoil: u8,
+    },
     Edit(u128),
 }
 

@@ -105,7 +105,9 @@ fn looking_changes_nothing_and_mending_loses_nothing() {
     let report = project.check(Repair::No);
     assert!(!sentences(&report).contains("cut off"), "{report:?}");
     assert!(report.has_problems(), "a bad line has to stay");
-    project.disk.put(&log, before.strip_suffix(b"{\"v\":1,\"id\":\"01AR").unwrap().strip_suffix(b"bad line\n").unwrap());
+    project
+        .disk
+        .put(&log, before.strip_suffix(b"{\"v\":1,\"id\":\"01AR").unwrap().strip_suffix(b"bad line\n").unwrap());
     let bare = project.disk.content(&log).unwrap();
     project.disk.put(&log, bare.strip_suffix(b"\n").unwrap());
     assert!(has(&project.mend(), Severity::Warning, Outcome::Mended, "lacks the line end"));
@@ -119,11 +121,15 @@ fn oddities_in_a_session_are_named() {
     let text = String::from_utf8(project.disk.content(&log).unwrap()).unwrap();
     let second = text.lines().nth(1).unwrap();
     let novel = second.replace("assistant_text", "novelty").replacen(&second[13..39], "01ARZ3NDEKTSV4RRFFQ69G5FAV", 1);
-    let unreadable = second.replace("{\"text\":\"hello\"}", "7").replacen(&second[13..39], "01ARZ3NDEKTSV4RRFFQ69G5FAW", 1);
+    let unreadable =
+        second.replace("{\"text\":\"hello\"}", "7").replacen(&second[13..39], "01ARZ3NDEKTSV4RRFFQ69G5FAW", 1);
     let orphan = second.replacen("\"parent\":\"", "\"parent\":\"01ARZ3NDEKTSV4RRFFQ69G5FAX\",\"was\":\"", 1);
     project.add_to(&log, format!("{novel}\n{unreadable}\n{orphan}\ntorn {orphan}\n").as_bytes());
     let report = project.check(Repair::No);
-    assert!(has(&report, Severity::Note, Outcome::Noted, "types that this version does not know (novelty)"), "{report:?}");
+    assert!(
+        has(&report, Severity::Note, Outcome::Noted, "types that this version does not know (novelty)"),
+        "{report:?}"
+    );
     assert!(has(&report, Severity::Warning, Outcome::Remains, "line 4: a known type"), "{report:?}");
     assert!(has(&report, Severity::Warning, Outcome::Remains, "lines 5, 6: an event that came before"), "{report:?}");
     assert!(has(&report, Severity::Warning, Outcome::Remains, "lines 5, 6: the event before it is not"), "{report:?}");

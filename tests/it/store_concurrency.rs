@@ -55,7 +55,8 @@ fn check(bench: &Bench, sessions: &[(TaskId, Vec<Event>)]) {
         assert_eq!(chain.events, on_disk);
         for writer in 0..WRITERS {
             let own = format!("text: \"{writer}-");
-            let own: Vec<_> = on_disk.iter().map(|event| format!("{:?}", event.body)).filter(|text| text.contains(&own)).collect();
+            let own: Vec<_> =
+                on_disk.iter().map(|event| format!("{:?}", event.body)).filter(|text| text.contains(&own)).collect();
             let mut sorted = own.clone();
             sorted.sort();
             assert_eq!(own, sorted, "a task's own events keep their order");

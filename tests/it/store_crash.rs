@@ -61,7 +61,8 @@ impl Workload {
         let last = *self.ledger.acknowledged[&from].last().unwrap();
         let closing: Vec<Body> = vec![
             result("open"),
-            ForkMarker { source: from, source_event: last, title: "Copy".to_owned(), description: String::new() }.into(),
+            ForkMarker { source: from, source_event: last, title: "Copy".to_owned(), description: String::new() }
+                .into(),
         ];
         self.ledger.handed.extend(closing.iter().map(|body| (to, fingerprint(body))));
         let events = store.copy_session(from, to, move |_: &[Event]| closing.clone()).await?;
@@ -92,7 +93,8 @@ impl Workload {
         self.ledger.projects.0.push(list);
         let path = PathBuf::from("/src").join(name);
         let (base_branch, created_at) = ("main".to_owned(), Timestamp::EPOCH);
-        let project = Project { id, name: name.to_owned(), path, base_branch, created_at, extra: serde_json::Map::new() };
+        let project =
+            Project { id, name: name.to_owned(), path, base_branch, created_at, extra: serde_json::Map::new() };
         Registry::new(self.bench.disk.clone(), registry_path(&self.bench)).register(project)?;
         self.ledger.projects.1 = self.ledger.projects.0.len();
         Ok(())
@@ -152,8 +154,7 @@ struct Counts {
 /// The chain by the simplest means: from the last event back along `parent`.
 fn naive_chain(events: &[Event]) -> Vec<EventId> {
     let parents: BTreeMap<_, _> = events.iter().map(|event| (event.id, event.parent)).collect();
-    let mut chain: Vec<_> =
-        std::iter::successors(events.last().map(|event| event.id), |id| parents[id]).collect();
+    let mut chain: Vec<_> = std::iter::successors(events.last().map(|event| event.id), |id| parents[id]).collect();
     chain.reverse();
     chain
 }

@@ -141,7 +141,10 @@ fn a_gap_behind_a_rewind_keeps_what_can_be_kept() {
     // The event that the move went back to is destroyed.
     let bytes = p.disk.content(&p.path).unwrap();
     let text = String::from_utf8(bytes).unwrap();
-    p.disk.put(&p.path, text.replacen("\"type\":\"assistant_text\",\"body\":{\"text\":\"zwei", "\"type\":x", 1).as_bytes());
+    p.disk.put(
+        &p.path,
+        text.replacen("\"type\":\"assistant_text\",\"body\":{\"text\":\"zwei", "\"type\":x", 1).as_bytes(),
+    );
     let active = p.bench.sessions().active(p.task).unwrap();
     assert_eq!(active.damage, damage(1, 2), "the move and the third event follow it");
     assert_eq!(active.events.first().map(|event| event.id), Some(p.events[0].id));

@@ -162,10 +162,7 @@ fn a_fault_in_one_session_is_not_told_to_another() {
     block_on(scene.store.append(other, None, text("x"))).unwrap();
     scene.disk.fail(1, 1, Fault::Full);
     let (first, second) = block_on(async {
-        tokio::join!(
-            scene.store.append(scene.task, None, text("d")),
-            scene.store.append(other, None, text("y"))
-        )
+        tokio::join!(scene.store.append(scene.task, None, text("d")), scene.store.append(other, None, text("y")))
     });
     scene.disk.mend();
     assert_eq!(usize::from(first.is_err()) + usize::from(second.is_err()), 1, "{first:?} {second:?}");

@@ -52,7 +52,10 @@ fn a_tree_comes_back_with_what_a_newer_version_added() {
     loaded.tree.edit(root, |node| node.title = "renamed".to_owned()).unwrap();
     file.save(&loaded.tree).unwrap();
     let text = String::from_utf8(disk.content(&path).unwrap()).unwrap();
-    assert!(text.contains("\"novel\": {") && text.contains("\"shade\": \"deep\"") && text.contains("renamed"), "{text}");
+    assert!(
+        text.contains("\"novel\": {") && text.contains("\"shade\": \"deep\"") && text.contains("renamed"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -62,7 +65,8 @@ fn what_is_newer_or_damaged_is_not_saved_over_and_a_copy_is_kept() {
     let path = bench.folder.join("tree.json");
     let file = TreeFile::new(bench.disk.clone(), &path);
     let tree = tree_of(&bench, "root");
-    let damaged = ["", "{", "null", "{\"version\":1}", "{\"version\":\"1\"}", "{\"version\":1,\"root\":7,\"nodes\":[]}"];
+    let damaged =
+        ["", "{", "null", "{\"version\":1}", "{\"version\":\"1\"}", "{\"version\":1,\"root\":7,\"nodes\":[]}"];
     for (number, text) in damaged.iter().chain(&["{\"version\":2,\"anything\":true}"]).enumerate() {
         disk.put(&path, text.as_bytes());
         for _ in 0..2 {

@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mxd::base::Timestamp;
 use mxd::base::{AskId, EventId, IdSource, MessageId, TaskId};
 use mxd::model::ask::{Answer, AnsweredBy};
+use mxd::model::content::Content;
 use mxd::model::event::{
     AskAnswered, AskWithdrawn, BackgroundRef, Body, Event, ForkMarker, MessagesConsumed, MessagesWithdrawn, ToolResult,
 };
 use mxd::model::fold::SessionState;
 use mxd::model::message::{Message, Source};
-use mxd::model::content::Content;
-use mxd::base::Timestamp;
 use mxd::store::{Sessions, Store};
 use proptest::prelude::*;
 
@@ -29,7 +29,11 @@ enum Step {
     /// To any event that was ever in the session, or to none.
     Move(Option<usize>),
     /// With messages on the way; whether it is completed.
-    Compact { messages: usize, completed: bool, usage: bool },
+    Compact {
+        messages: usize,
+        completed: bool,
+        usage: bool,
+    },
     Fork,
     Reopen,
 }
@@ -57,7 +61,11 @@ fn kind() -> impl Strategy<Value = Kind> {
         Just(Kind::Message),
         any::<usize>().prop_map(Kind::Consume),
         any::<usize>().prop_map(Kind::Withdraw),
-        (0..3_u8, 0..1_000_u64, any::<bool>()).prop_map(|(model, output, priced)| Kind::Usage { model, output, priced }),
+        (0..3_u8, 0..1_000_u64, any::<bool>()).prop_map(|(model, output, priced)| Kind::Usage {
+            model,
+            output,
+            priced
+        }),
         (0..3_u8).prop_map(Kind::Call),
         (0..3_u8).prop_map(Kind::Result),
         Just(Kind::TurnEnded),
@@ -103,7 +111,8 @@ impl Model {
             self.active_at.insert(event.id, self.naive_active());
             match &event.body {
                 Body::Message(message) => self.messages.push(message.id),
-                Body::MessagesConsumed(MessagesConsumed { ids }) | Body::MessagesWithdrawn(MessagesWithdrawn { ids }) => {
+                Body::MessagesConsumed(MessagesConsumed { ids })
+                | Body::MessagesWithdrawn(MessagesWithdrawn { ids }) => {
                     self.messages.retain(|id| !ids.contains(id));
                 }
                 Body::AskRaised(ask) => self.asks.push(ask.id),
@@ -291,7 +300,9 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
         Kind::Message => message(MessageId::fresh(ids), "hello"),
         Kind::Consume(at) => MessagesConsumed { ids: pick_message(at) }.into(),
         Kind::Withdraw(at) => MessagesWithdrawn { ids: pick_message(at) }.into(),
-        Kind::Usage { model, output, priced } => usage(&format!("model {model}"), *output, priced.then_some(*output * 3)),
+        Kind::Usage { model, output, priced } => {
+            usage(&format!("model {model}"), *output, priced.then_some(*output * 3))
+        }
         Kind::Call(n) => call(&format!("call {n}")),
         Kind::Result(n) => result(&format!("call {n}")),
         Kind::TurnEnded => turn_ended(ids),
