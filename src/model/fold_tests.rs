@@ -1,3 +1,5 @@
+use std::borrow::Borrow;
+
 use serde_json::json;
 
 use super::*;
@@ -25,12 +27,12 @@ impl Script {
         event
     }
 
-    fn apply(&mut self, kind: &str, body: serde_json::Value) {
-        let event = self.event(kind, &body);
+    fn apply(&mut self, kind: &str, body: impl Borrow<serde_json::Value>) {
+        let event = self.event(kind, body.borrow());
         self.state.apply(&event);
     }
 
-    fn message(&mut self, id: &str, from: serde_json::Value) {
+    fn message(&mut self, id: &str, from: &serde_json::Value) {
         self.apply("message", json!({"id": id, "from": from, "body": id, "at": "2026-01-01T00:00:00Z"}));
     }
 
@@ -74,13 +76,13 @@ fn messages_are_pending_until_they_are_consumed_or_withdrawn() {
     let mut s = Script::new();
     let [a, b, c] = [s.id(), s.id(), s.id()];
     for id in [&a, &b, &c, &b] {
-        s.message(id, json!({"source": "user"}));
+        s.message(id, &json!({"source": "user"}));
     }
     let pending = |s: &Script| s.state.messages.iter().map(|message| message.body.clone()).collect::<Vec<_>>();
     assert_eq!(pending(&s), [a.clone(), b.clone(), c.clone()], "in order, and each once");
     s.apply("messages_consumed", json!({"ids": [a, s.id()]}));
     s.apply("messages_withdrawn", json!({"ids": [c]}));
-    assert_eq!(pending(&s), [b.clone()]);
+    assert_eq!(pending(&s), std::slice::from_ref(&b));
     assert_eq!((s.state.messages.len(), s.state.messages.is_empty()), (1, false));
     assert!(s.state.messages.get(b.parse().unwrap()).is_some());
 }
@@ -124,7 +126,7 @@ fn processes_run_until_they_are_reported() {
     s.apply("tool_result", started("p1"));
     s.apply("tool_result", started("p2"));
     let id = s.id();
-    s.message(&id, json!({"source": "background_complete", "process": "p1", "command": "make", "duration_ms": 1}));
+    s.message(&id, &json!({"source": "background_complete", "process": "p1", "command": "make", "duration_ms": 1}));
     let running: Vec<_> = s.state.background.iter().collect();
     assert_eq!(running.len(), 1);
     assert_eq!((running[0].id.as_str(), running[0].since), ("p2", Timestamp::from_millis(1_767_225_601_000)));
@@ -135,7 +137,7 @@ fn busy() -> Script {
     let mut s = Script::new();
     s.usage("a", 5, Some(7));
     let (message, ask) = (s.id(), s.id());
-    s.message(&message, json!({"source": "user"}));
+    s.message(&message, &json!({"source": "user"}));
     s.ask(&ask, "which?");
     s.apply("tool_call", json!({"call": "c", "name": "n", "input": {}}));
     s.apply("turn_ended", json!({"turn": s.id(), "stop": "end_turn"}));
@@ -156,7 +158,7 @@ fn what_cuts_the_chain_puts_in_force_what_it_carries() {
         ("head_moved", json!({"to": null, "reason": "redo", "carry": carry})),
     ] {
         for mut s in [Script::new(), busy()] {
-            s.apply(kind, body.clone());
+            s.apply(kind, &body);
             let mut expected = carried.clone();
             expected.activity = s.state.activity.clone();
             assert_eq!(s.state, expected, "{kind}");

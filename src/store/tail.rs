@@ -61,12 +61,9 @@ pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
     }
 
     while let Some(span) = next {
-        let (id, batch) = match place(&span) {
-            Some(place) => place,
-            None => {
-                next = lines.next_line()?;
-                continue;
-            }
+        let Some((id, batch)) = place(&span) else {
+            next = lines.next_line()?;
+            continue;
         };
         let group = batch.filter(|batch| batch.1 > 1);
         match group.map(|batch| whole_from(&mut lines, &span, batch)).transpose()? {
@@ -121,8 +118,8 @@ fn whole_from(lines: &mut Backward<'_>, last: &OwnedSpan, batch: Batch) -> io::R
             continue;
         }
         // The hole is where the missing line was, or it reaches up to the line behind it.
-        let lost = cut_short || hole || span.as_ref().is_some_and(has_hole);
-        return Ok(if lost { Group::Broken { start, before: span } } else { Group::Whole });
+        let broken = cut_short || hole || span.as_ref().is_some_and(has_hole);
+        return Ok(if broken { Group::Broken { start, before: span } } else { Group::Whole });
     }
     if cut_short {
         return Ok(Group::Broken { start, before: lines.next_line()? });
