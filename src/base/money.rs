@@ -18,7 +18,7 @@ impl MicroUsd {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let micros = (dollars * 1e6).round();
-        (0.0..=1e18).contains(&micros).then(|| Self(micros as u64))
+        (0.0..=1e18).contains(&micros).then_some(Self(micros as u64))
     }
 
     pub fn saturating_sub(self, other: Self) -> Self {

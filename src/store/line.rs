@@ -99,13 +99,12 @@ pub fn relink(line: &str, parent: Option<EventId>, batch: Batch, out: &mut Vec<u
     fields.0.retain(|(key, _)| !matches!(key.as_ref(), "run" | "batch"));
     for (key, value) in [("parent", to_raw(&parent)?), ("batch", to_raw(&batch)?)] {
         let value = Cow::Owned(value);
-        match fields.0.iter_mut().find(|(name, _)| name == key) {
-            Some((_, old)) => *old = value,
-            None => {
-                // The envelope comes before the body, so that a person reading the file sees it.
-                let before_body = fields.0.iter().position(|(name, _)| name == "type").unwrap_or(fields.0.len());
-                fields.0.insert(before_body, (Cow::Borrowed(key), value));
-            }
+        if let Some((_, old)) = fields.0.iter_mut().find(|(name, _)| name == key) {
+            *old = value;
+        } else {
+            // The envelope comes before the body, so that a person reading the file sees it.
+            let before_body = fields.0.iter().position(|(name, _)| name == "type").unwrap_or(fields.0.len());
+            fields.0.insert(before_body, (Cow::Borrowed(key), value));
         }
     }
     serde_json::to_writer(&mut *out, &fields)?;
