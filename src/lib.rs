@@ -3,6 +3,13 @@
 //! The rooms and what they may import are described in `docs/architecture.md` and enforced by
 //! `tests/it/architecture.rs`.
 
+pub mod agent;
 pub mod base;
+pub mod cli;
+pub mod config;
+pub mod git;
 pub mod model;
+pub mod process;
+pub mod provider;
 pub mod store;
+pub mod tools;

@@ -20,6 +20,10 @@ pub enum AskKind {
     Budget,
     /// An agent repeats itself.
     Loop,
+    /// An agent has had as many turns as its profile allows.
+    TurnLimit,
+    /// The model stopped for a reason that only a person can judge: it refused, or used a word nobody knows.
+    ModelStopped,
     /// A summary could not be made.
     CompactionFailed,
     /// A worktree's setup hook failed.

@@ -22,6 +22,7 @@ pub const TAGS: &[&str] = &[
     "work_context",
     "compacted_resume",
     "interrupt",
+    "notice",
 ];
 
 /// Returns the text that stands for `message` in a conversation, or nothing if no model is to see it.
@@ -69,6 +70,7 @@ pub fn render(message: &Message) -> Option<String> {
         Source::WorkContext => Tag::open("work_context").with("at", &at),
         Source::CompactedResume => Tag::open("compacted_resume").with("at", &at),
         Source::Interrupt => Tag::open("interrupt").with("at", &at),
+        Source::Notice => Tag::open("notice").with("at", &at),
         Source::Compact => return None,
     };
     Some(tag.around(&message.body))

@@ -26,6 +26,7 @@ fn every_source(text: &str) -> Vec<Source> {
         Source::CompactedResume,
         Source::Compact,
         Source::Interrupt,
+        Source::Notice,
     ]
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{Fault, Timestamp};
 use crate::store::StoreError;
+use crate::store::disk::{Disk as _, RealDisk};
 
 /// The right to write a project. Ends when it is dropped, or when the process does.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl EngineLock {
     /// Takes the lock, or says who has it. Never waits for the holder.
     pub fn acquire(path: &Path, now: Timestamp) -> Result<Self, LockError> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+            RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
         }
         let mut options = OpenOptions::new();
         let options = options.create(true).read(true).write(true).truncate(false).mode(0o600);

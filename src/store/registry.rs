@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::base::ProjectId;
 use crate::model::project::Project;
 use crate::store::StoreError;
-use crate::store::disk::Disk;
+use crate::store::disk::{Disk, RealDisk};
 use crate::store::files::VersionedFile;
 
 /// The newest format that this program reads and the one it writes.
@@ -85,7 +85,7 @@ impl Registry {
     /// Waits until no other process changes the list. The lock ends with the file handle.
     fn exclusive(&self) -> Result<File, StoreError> {
         if let Some(folder) = self.lock.parent() {
-            std::fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+            RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
         }
         let mut options = OpenOptions::new();
         let options = options.create(true).write(true).truncate(false).mode(0o600);

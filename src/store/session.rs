@@ -154,6 +154,28 @@ impl Sessions {
         Ok(bad)
     }
 
+    /// Calls `each` with every event of the chain, oldest first, also with those before a compaction. Holds the ids of
+    /// the chain, never its events.
+    pub fn stream_chain(&self, task: TaskId, mut each: impl FnMut(Event)) -> Result<Damage, StoreError> {
+        let damage = self.with_file(task, |file, tail| {
+            let mut walk = Walk::from_end(file, tail.good)?;
+            let mut ids = Vec::new();
+            while let Some(link) = walk.next_link()? {
+                ids.push(link.event.id);
+            }
+            let mut lines = Forward::new(file, 0, tail.good);
+            while let (Some(span), Some(next)) = (lines.next_line()?, ids.last()) {
+                let header = span.bytes.and_then(|bytes| line::parse(bytes).header());
+                if let Some(header) = header.filter(|header| header.id == *next) {
+                    ids.pop();
+                    each(header.into_event());
+                }
+            }
+            Ok(walk.damage())
+        })?;
+        Ok(damage.unwrap_or_default())
+    }
+
     /// Runs `read` on the session's file. Nothing if the task has no session.
     fn with_file<T>(
         &self,

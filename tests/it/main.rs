@@ -1,13 +1,42 @@
-//! Integration tests: one binary, one module per subject.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+//! The integration tests, as one binary: linking is what costs.
 
-mod store_check;
-mod store_concurrency;
-mod store_crash;
-mod store_damage;
-mod store_faults;
-mod store_files;
-mod store_lock;
-mod store_replay;
-mod store_torn;
 mod support;
+
+#[cfg(test)]
+mod agent_simulation;
+#[cfg(test)]
+mod architecture;
+#[cfg(test)]
+mod mock_validator;
+#[cfg(test)]
+mod store_check;
+#[cfg(test)]
+mod store_concurrency;
+#[cfg(test)]
+mod store_crash;
+#[cfg(test)]
+mod store_damage;
+#[cfg(test)]
+mod store_faults;
+#[cfg(test)]
+mod store_files;
+#[cfg(test)]
+mod store_lock;
+#[cfg(test)]
+mod store_replay;
+#[cfg(test)]
+mod store_torn;
+#[cfg(test)]
+mod tools_bash;
+#[cfg(test)]
+mod tools_docs;
+#[cfg(test)]
+mod tools_files;
+#[cfg(test)]
+mod tools_hygiene;
+#[cfg(test)]
+mod tools_path;
+#[cfg(test)]
+mod tools_search;
+#[cfg(test)]
+mod tools_support;

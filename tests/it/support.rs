@@ -1,4 +1,8 @@
-//! What several tests stand on.
+//! What the integration tests share.
 
+#[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
+pub mod mock;
+#[cfg(test)]
 pub mod sim_disk;
+#[cfg(test)]
 pub mod store;

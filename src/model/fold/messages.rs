@@ -28,6 +28,12 @@ impl PendingMessages {
         self.0.is_empty()
     }
 
+    /// Takes a message out.
+    pub fn take(&mut self, id: MessageId) -> Option<Message> {
+        let at = self.0.iter().position(|message| message.id == id)?;
+        Some(self.0.remove(at))
+    }
+
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
             Body::Message(message) => match self.0.iter_mut().find(|pending| pending.id == message.id) {

@@ -42,7 +42,8 @@ impl Turns {
                 self.ended += 1;
                 self.last = Some(LastTurn { turn: end.turn, stop: end.stop.clone() });
             }
-            Body::CompactMarker(marker) => *self = marker.carry.turns.clone(),
+            // The calls are in the part that was summarised: nobody can answer them any more.
+            Body::CompactMarker(marker) => *self = Self { open: Vec::new(), ..marker.carry.turns.clone() },
             Body::HeadMoved(moved) => *self = moved.carry.turns.clone(),
             Body::ForkMarker(_) => self.ended = 0,
             Body::Message(_)

@@ -1,0 +1,150 @@
+//! Compaction: when a conversation is summarised, what is asked for, and what counts as an answer.
+//!
+//! A summary replaces everything the agent knows, so a bad one is worse than none: what is missing, empty, refused or
+//! absurdly short is not accepted, and the conversation stays.
+
+use crate::model::conversation::{Block, Role, Speech};
+use crate::model::{Content, render};
+
+use crate::base::text;
+
+/// How near to the threshold an estimate must come before it is worth an exact count.
+pub const COUNT_MARGIN: u64 = 16_000;
+/// A summary of a long conversation that is shorter than this has not understood the question.
+const SHORTEST: usize = 200;
+/// From this window up, a smaller part of it is enough for the summary itself.
+const LARGE_WINDOW: u64 = 1_000_000;
+
+/// Returns how many tokens of `window` may be used before the conversation is summarised.
+pub fn threshold(window: u64) -> u64 {
+    let percent = if window >= LARGE_WINDOW { 90 } else { 83 };
+    window / 100 * percent + window % 100 * percent / 100
+}
+
+/// What the model is asked, as the last thing of a request that nobody keeps.
+pub const INSTRUCTION: &str = include_str!("../../assets/prompts/compact.md");
+
+/// The sections that a summary must have.
+pub const SECTIONS: [&str; 7] = [
+    "User requests",
+    "Current phase",
+    "Completed work",
+    "Task tree",
+    "Insights and rejected approaches",
+    "Key context",
+    "Pending work",
+];
+
+/// Why a summary was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSummary {
+    #[error("the model gave no summary")]
+    Missing,
+    #[error("the summary is empty")]
+    Empty,
+    #[error("the summary has only {0} characters")]
+    TooShort(usize),
+    #[error("the summary lacks {}", .0.join(", "))]
+    Incomplete(Vec<&'static str>),
+}
+
+/// Returns the summary that a response contains.
+pub fn extract(response: &str) -> Result<String, BadSummary> {
+    let after = response.split_once("<summary>").ok_or(BadSummary::Missing)?.1;
+    // A model that quotes the closing tag inside its summary means the last one.
+    let summary = after.rsplit_once("</summary>").ok_or(BadSummary::Missing)?.0.trim();
+    if summary.is_empty() {
+        return Err(BadSummary::Empty);
+    }
+    let length = summary.chars().count();
+    if length < SHORTEST {
+        return Err(BadSummary::TooShort(length));
+    }
+    let lower = summary.to_lowercase();
+    let missing: Vec<_> = SECTIONS.into_iter().filter(|section| !lower.contains(&section.to_lowercase())).collect();
+    if missing.len() > SECTIONS.len() / 2 {
+        return Err(BadSummary::Incomplete(missing));
+    }
+    Ok(summary.to_owned())
+}
+
+/// How much of the conversation a request for a summary carries. A conversation that no longer fits is still worth
+/// summarising without the bulk of its outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trim {
+    #[default]
+    Whole,
+    /// Long results are cut to their ends.
+    LongResults,
+    /// Every result and text is cut to its ends, images and thinking are left out.
+    Everything,
+}
+
+impl Trim {
+    /// Returns the next stronger one.
+    pub fn stronger(self) -> Option<Self> {
+        match self {
+            Self::Whole => Some(Self::LongResults),
+            Self::LongResults => Some(Self::Everything),
+            Self::Everything => None,
+        }
+    }
+}
+
+/// Returns the conversation as a request for a summary carries it: trimmed, and ending in the instruction.
+pub fn request(speeches: &[Speech], trim: Trim) -> Vec<Speech> {
+    let mut speeches: Vec<Speech> = match trim {
+        Trim::Whole => speeches.to_vec(),
+        Trim::LongResults => speeches.iter().map(|speech| trimmed(speech, 8_000, false)).collect(),
+        Trim::Everything => speeches.iter().map(|speech| trimmed(speech, 1_000, true)).collect(),
+    };
+    let instruction = Block::Text(INSTRUCTION.to_owned());
+    match speeches.last_mut() {
+        Some(speech) if speech.role == Role::User => speech.blocks.push(instruction),
+        Some(_) | None => speeches.push(Speech { role: Role::User, blocks: vec![instruction] }),
+    }
+    speeches
+}
+
+fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {
+    let blocks = speech.blocks.iter().filter_map(|block| match block {
+        Block::ToolResult(outcome) => {
+            let mut outcome = outcome.clone();
+            outcome.content = match outcome.content {
+                Content::Text { text } => Content::text(ends(&text, bytes)),
+                Content::Blob(blob) => Content::text(format!("[{} left out]", text::size(blob.bytes))),
+            };
+            if everything {
+                outcome.images.clear();
+            }
+            Some(Block::ToolResult(outcome))
+        }
+        Block::Text(text) if everything => Some(Block::Text(ends(text, bytes))),
+        Block::Thinking(_) | Block::Image(_) if everything => None,
+        Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::ToolUse(_) => Some(block.clone()),
+    });
+    Speech { role: speech.role, blocks: blocks.collect() }
+}
+
+/// Returns the beginning and the end of a text, and how much is missing between them.
+fn ends(whole: &str, bytes: usize) -> String {
+    if whole.len() <= bytes {
+        return whole.to_owned();
+    }
+    let (head, tail) = (text::prefix(whole, bytes / 2), text::suffix(whole, bytes / 2));
+    let cut = (whole.len() - head.len() - tail.len()) as u64;
+    format!("{head}\n[… {} left out …]\n{tail}", text::size(cut))
+}
+
+/// Returns what an agent reads first after a compaction.
+pub fn resume_text(summary: &str) -> String {
+    format!(
+        "Your context was full and has been summarised. What follows is your own summary; the conversation before it is \
+         no longer visible to you. Go on from the pending work, without repeating what is completed.\n\n{}",
+        render::neutral(summary)
+    )
+}
+
+#[cfg(test)]
+#[path = "compaction_tests.rs"]
+mod tests;

@@ -1,0 +1,77 @@
+//! The tools that steer the run itself: `yield`, `done`, `fork_task_context`. Each stands alone in its turn.
+
+pub mod tools;
+
+use crate::model::conversation::ToolUse;
+use crate::tools::names;
+
+/// A tool that steers the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    Yield,
+    Done,
+    Fork,
+}
+
+impl Control {
+    /// Returns which of them `name` is, by whatever name it goes.
+    pub fn of(name: &str) -> Option<Self> {
+        let wire = names::canonical(name);
+        match names::split(&wire) {
+            Some((names::OWN, names::YIELD)) => Some(Self::Yield),
+            Some((names::OWN, names::DONE)) => Some(Self::Done),
+            Some((names::OWN, names::FORK_TASK_CONTEXT)) => Some(Self::Fork),
+            Some(_) | None => None,
+        }
+    }
+}
+
+/// What becomes of the calls of one response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Calls to run, in order.
+    pub run: Vec<ToolUse>,
+    /// Calls that are answered without being run: the call, whether as an error, and why.
+    pub settled: Vec<(ToolUse, bool, &'static str)>,
+    /// The yield that the agent sleeps on.
+    pub sleep: Option<ToolUse>,
+}
+
+/// Decides what becomes of the calls of a response. `cut` is the call that the output limit cut short.
+pub fn plan(calls: Vec<ToolUse>, cut: Option<&str>) -> Plan {
+    let mut plan = Plan { run: Vec::new(), settled: Vec::new(), sleep: None };
+    let with_others = calls.iter().any(|call| Control::of(&call.name).is_none());
+    let kinds = |kind| calls.iter().filter(move |call| Control::of(&call.name) == Some(kind)).count();
+    let steering = kinds(Control::Done) + kinds(Control::Fork);
+    let crowded = with_others || steering > 1 || (steering == 1 && kinds(Control::Yield) > 0);
+    for call in calls {
+        if cut == Some(call.call.as_str()) {
+            plan.settled.push((call, true, CUT));
+            continue;
+        }
+        match Control::of(&call.name) {
+            None => plan.run.push(call),
+            Some(Control::Yield) if crowded => plan.settled.push((call, false, YIELD_WITH_OTHERS)),
+            Some(Control::Yield) if plan.sleep.is_some() => plan.settled.push((call, false, SECOND_YIELD)),
+            Some(Control::Yield) => plan.sleep = Some(call),
+            Some(Control::Done) if crowded => plan.settled.push((call, true, DONE_WITH_OTHERS)),
+            Some(Control::Fork) if crowded => plan.settled.push((call, true, FORK_WITH_OTHERS)),
+            Some(Control::Done | Control::Fork) => plan.run.push(call),
+        }
+    }
+    plan
+}
+
+const CUT: &str = "Not run: the output limit cut this call off before its input was complete. \
+                   Make the call again with less text, or split the work into several calls.";
+const YIELD_WITH_OTHERS: &str = "Nothing to wait for: the other calls of this turn have been answered. \
+                                 Call yield alone when you want to sleep until a message arrives.";
+const SECOND_YIELD: &str = "Ignored: an earlier call of this turn already waits.";
+const DONE_WITH_OTHERS: &str = "Not done: done must be the only call of its turn, so that you have seen the results of \
+                                everything else before you declare the task finished. Look at them, then call done alone.";
+const FORK_WITH_OTHERS: &str = "Not forked: fork_task_context must be the only call of its turn, so that the copy does \
+                                not contain half-finished calls. Call it alone.";
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

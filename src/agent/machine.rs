@@ -1,0 +1,550 @@
+//! What one run does next, as a pure function: `step(&mut self, now, input) -> Vec<Effect>`.
+//!
+//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way ([`Phase`]); inputs that do
+//! not concern it are remembered and looked at when it is over. Invariants: an event changes the state only when the
+//! store has acknowledged it; every call of a response is answered exactly once, or left open on purpose (`yield`,
+//! `done`) or by a crash (then [`resume`] answers it); the run never waits without a phase that says for what.
+
+mod asking;
+mod compacting;
+mod failing;
+mod io;
+mod responding;
+mod tooling;
+
+use std::collections::BTreeSet;
+
+pub use io::{BudgetVerdict, Delivery, Effect, Input, Limits, Prepared, Purpose};
+
+use crate::agent::control;
+use crate::agent::conversation::Conversation;
+use crate::agent::gauge::Gauge;
+use crate::agent::loop_watch::{LoopWatch, Verdict};
+use crate::agent::resume::{self, Resume};
+use crate::base::{AskId, IdSource, MessageId, Timestamp};
+use crate::model::conversation::Role;
+use crate::model::event::{Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, ToolResult};
+use crate::model::fold::{OpenCall, SessionState};
+use crate::model::live::Activity;
+use crate::model::message::{Message, Source};
+use crate::model::{AskKind, Content};
+
+/// One run of one task.
+#[derive(Debug)]
+pub struct Machine {
+    ids: IdSource,
+    limits: Limits,
+    conversation: Conversation,
+    state: SessionState,
+    gauge: Gauge,
+    watch: LoopWatch,
+    phase: Phase,
+    wants: Wants,
+    tries: Tries,
+    /// Messages that are to wait until the agent would otherwise sleep.
+    held: BTreeSet<MessageId>,
+    /// The person cut the agent short: it owes nothing until it is spoken to.
+    halted: bool,
+    numbers: u64,
+    out: Vec<Effect>,
+}
+
+/// What was asked for while something else was under way.
+#[derive(Debug, Default)]
+struct Wants {
+    interrupt: bool,
+    teardown: Option<InterruptReason>,
+}
+
+/// What has been tried without success, so that it ends.
+#[derive(Debug, Default)]
+struct Tries {
+    /// Responses in a row that said nothing, or stopped at a limit.
+    unfinished: u32,
+    bad_summaries: u32,
+    /// A compaction was made, or given up, and the context has not been sent since.
+    compacted: bool,
+    counted: bool,
+    reserved: bool,
+    warned_budget: bool,
+    extra_turns: u64,
+}
+
+/// The one thing that is under way.
+#[derive(Debug)]
+enum Phase {
+    Saving { ticket: u64, then: Then },
+    Preparing { after: Option<compacting::Summary> },
+    Counting,
+    Reserving,
+    Calling { number: u64, purpose: Purpose, attempt: u32 },
+    Backoff { timer: u64, purpose: Purpose, attempt: u32 },
+    Tools(tooling::Running),
+    Asking { ask: AskId, about: asking::About },
+    Parked,
+    Ended,
+}
+
+/// Which messages stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    Nothing,
+    /// Those that are for when the agent would otherwise sleep.
+    UntilIdle,
+}
+
+/// What comes after an append.
+#[derive(Debug)]
+enum Then {
+    Advance,
+    Call { purpose: Purpose, attempt: u32 },
+    Wait { millis: u64, purpose: Purpose, attempt: u32, reason: String, of: u32 },
+    Tools(control::Plan),
+    Ask { ask: AskId, about: asking::About },
+    End(Exit),
+}
+
+impl Machine {
+    /// Takes up a session from its active log. Nothing happens before [`Input::Start`].
+    pub fn new(events: &[Event], limits: Limits, ids: IdSource) -> Self {
+        let state = SessionState::replay(events);
+        let halted = state.messages.iter().any(|message| message.from == Source::Interrupt);
+        Self {
+            ids,
+            limits,
+            conversation: Conversation::replay(events),
+            gauge: Gauge::replay(events),
+            state,
+            watch: LoopWatch::default(),
+            phase: Phase::Parked,
+            wants: Wants::default(),
+            tries: Tries::default(),
+            held: BTreeSet::new(),
+            halted,
+            numbers: 0,
+            out: Vec::new(),
+        }
+    }
+
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// Tells whether the run is over.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// Returns what the run is waiting for, in a word: nothing waits without a name.
+    pub fn waits_for(&self) -> &'static str {
+        match &self.phase {
+            Phase::Saving { .. } => "disk",
+            Phase::Preparing { .. } => "context",
+            Phase::Counting => "count",
+            Phase::Reserving => "budget",
+            Phase::Calling { .. } => "model",
+            Phase::Backoff { .. } => "retry",
+            Phase::Tools(_) => "tools",
+            Phase::Asking { .. } => "person",
+            Phase::Parked => "message",
+            Phase::Ended => "nothing",
+        }
+    }
+
+    /// Takes one input and returns what is to be done about it, in order.
+    pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
+        if !self.is_over() {
+            self.take(now, input);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn take(&mut self, now: Timestamp, input: Input) {
+        match input {
+            Input::Start => self.start(),
+            Input::Saved { ticket, events } => {
+                events.iter().for_each(|event| self.absorb(event));
+                self.saved(now, ticket);
+            }
+            Input::SaveFailed { reason } => self.abandon(reason),
+            Input::Heard { event, delivery } => self.heard(now, &event, delivery),
+            Input::Prepared(prepared) => self.prepared(now, prepared),
+            Input::Counted { tokens } => self.counted(now, tokens),
+            Input::Reserved(verdict) => self.reserved(now, verdict),
+            Input::Response { number, response, usage } => self.responded(now, number, response, usage),
+            Input::Failed { number, error, usage, jitter } => self.failed(now, number, *error, usage, jitter),
+            Input::ToolFinished { result, control } => self.tool_finished(result, control),
+            Input::Timer { timer } => {
+                if let Phase::Backoff { timer: waiting, purpose, attempt } = self.phase
+                    && waiting == timer
+                {
+                    self.call(purpose, attempt + 1);
+                }
+            }
+            Input::Interrupt => self.interrupt(now),
+            Input::Teardown(reason) => self.teardown(now, reason),
+        }
+    }
+
+    fn start(&mut self) {
+        let resume = resume::from_folds(&self.conversation, &self.state);
+        let started = RunStarted {
+            shape: resume.shape(),
+            profile: self.limits.profile.clone(),
+            model: self.conversation.config().map_or_else(|| self.limits.model.clone(), |config| config.model.clone()),
+        };
+        let mut bodies = vec![Body::from(started)];
+        if let Resume::NeedsRepair { orphans } = &resume {
+            bodies.extend(resume::repair(orphans));
+        }
+        self.save(bodies, Then::Advance);
+    }
+
+    /// Takes in an event that is on the disk.
+    fn absorb(&mut self, event: &Event) {
+        self.conversation.apply(event);
+        self.state.apply(event);
+        self.gauge.apply(event);
+        self.watch.apply(event);
+    }
+
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn save(&mut self, bodies: Vec<Body>, then: Then) {
+        let ticket = self.number();
+        self.phase = Phase::Saving { ticket, then };
+        self.out.push(Effect::Save { ticket, bodies });
+    }
+
+    fn saved(&mut self, now: Timestamp, ticket: u64) {
+        match std::mem::replace(&mut self.phase, Phase::Parked) {
+            Phase::Saving { ticket: expected, then } if expected == ticket => self.proceed(now, then),
+            Phase::Tools(running) => {
+                self.phase = Phase::Tools(running);
+                self.result_saved(now, ticket);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn proceed(&mut self, now: Timestamp, then: Then) {
+        let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
+        match then {
+            Then::End(exit) => self.finish(exit),
+            Then::Tools(plan) if cut_short => self.leave_unrun(now, plan),
+            Then::Call { purpose: Purpose::Respond, .. } | Then::Wait { .. } if cut_short => self.advance(now),
+            Then::Call { .. } | Then::Ask { .. } if self.wants.teardown.is_some() => self.advance(now),
+            Then::Advance => self.advance(now),
+            Then::Call { purpose, attempt } => self.call(purpose, attempt),
+            Then::Wait { millis, purpose, attempt, reason, of } => {
+                let timer = self.number();
+                self.phase = Phase::Backoff { timer, purpose, attempt };
+                self.out.push(Effect::Retrying { attempt, of, millis, reason });
+                self.out.push(Effect::Sleep { timer, millis });
+            }
+            Then::Tools(plan) => self.run_tools(now, plan),
+            Then::Ask { ask, about } => self.wait_for(now, ask, about),
+        }
+    }
+
+    /// Decides what to do when nothing is under way.
+    fn advance(&mut self, now: Timestamp) {
+        if let Some(reason) = self.wants.teardown.take() {
+            return self.end(Exit::Interrupted(reason));
+        }
+        if std::mem::take(&mut self.wants.interrupt) {
+            self.halted = true;
+            let notice = self.message(now, Source::Interrupt, INTERRUPTED);
+            return self.save(vec![notice.into()], Then::Advance);
+        }
+        if let Some((ask, about)) = self.standing_ask() {
+            return self.settle_standing(ask, about);
+        }
+        let manual = self.control_messages();
+        if !manual.is_empty() {
+            return self.compact_by_hand(manual);
+        }
+        let spoken_to = self.state.messages.iter().any(wakes);
+        if !spoken_to && (self.halted || !self.owes_response()) {
+            return self.park();
+        }
+        let prepare = (self.conversation.config().is_none(), !self.conversation.has_work_context());
+        if (prepare.0 || prepare.1) && !self.context_waits() {
+            self.phase = Phase::Preparing { after: None };
+            return self.out.push(Effect::Prepare { config: prepare.0, context: prepare.1 });
+        }
+        let taken = self.take_messages();
+        if !taken.is_empty() {
+            return self.save(taken, Then::Advance);
+        }
+        if !self.within_limits(now) {
+            return;
+        }
+        self.call(Purpose::Respond, 1);
+    }
+
+    /// Tells whether the model has been given something that it has not responded to.
+    fn owes_response(&self) -> bool {
+        self.conversation.last_role() == Some(Role::User) && self.state.turns.open.is_empty()
+    }
+
+    /// Tells whether a work context was made and only has to be handed over.
+    fn context_waits(&self) -> bool {
+        self.conversation.config().is_some()
+            && self.state.messages.iter().any(|message| message.from == Source::WorkContext)
+    }
+
+    fn control_messages(&self) -> Vec<MessageId> {
+        self.state.messages.iter().filter(|message| message.from == Source::Compact).map(|message| message.id).collect()
+    }
+
+    /// Returns what hands the waiting messages over: the answer to the call the agent slept on, then the messages.
+    fn take_messages(&mut self) -> Vec<Body> {
+        let hold = if self.owes_response() && !self.halted { Hold::UntilIdle } else { Hold::Nothing };
+        let Some(consumed) = self.hand_over(hold) else { return Vec::new() };
+        let mut bodies = self.wake_answer();
+        bodies.push(consumed);
+        bodies
+    }
+
+    /// Returns the event that makes the waiting messages part of the conversation, what the agent must know before
+    /// anything else first.
+    fn hand_over(&mut self, hold: Hold) -> Option<Body> {
+        let mut waiting: Vec<&Message> = self
+            .state
+            .messages
+            .iter()
+            .filter(|message| message.from.is_visible())
+            .filter(|message| hold == Hold::Nothing || !self.held.contains(&message.id))
+            .collect();
+        if waiting.is_empty() {
+            return None;
+        }
+        waiting.sort_by_key(|message| match message.from {
+            Source::WorkContext => 0,
+            Source::CompactedResume => 1,
+            _ => 2,
+        });
+        self.halted &= !waiting.iter().any(|message| wakes(message));
+        // What we said ourselves is no reason to start counting anew.
+        if waiting.iter().any(|message| wakes(message) && message.from != Source::Notice) {
+            self.watch.spoken_to();
+            self.tries.unfinished = 0;
+        }
+        Some(MessagesConsumed { ids: waiting.iter().map(|message| message.id).collect() }.into())
+    }
+
+    /// Returns the results of the calls that the agent slept on.
+    fn wake_answer(&self) -> Vec<Body> {
+        self.state.turns.open.iter().map(|call| Body::from(woken(call))).collect()
+    }
+
+    /// Looks at every limit before a request. Tells whether it may be made; if not, something else is under way.
+    fn within_limits(&mut self, now: Timestamp) -> bool {
+        match self.watch.turn_over() {
+            Verdict::Fine => {}
+            Verdict::Warn { turns } => {
+                let notice = self.message(now, Source::Notice, &repeating(turns));
+                self.save(vec![notice.into()], Then::Advance);
+                return false;
+            }
+            Verdict::Ask { turns } => {
+                self.ask(AskKind::Loop, asking::About::Loop, &repeating_question(turns), "");
+                return false;
+            }
+        }
+        if let Some(max) = self.limits.max_turns
+            && self.state.turns.ended >= max.saturating_add(self.tries.extra_turns)
+        {
+            let question = format!(
+                "This agent has had {} turns, as many as its profile allows. Let it go on?",
+                self.state.turns.ended
+            );
+            self.ask(AskKind::TurnLimit, asking::About::TurnLimit, &question, "");
+            return false;
+        }
+        if self.compaction_is_due() {
+            return false;
+        }
+        if self.limits.budgeted && !self.tries.reserved {
+            self.phase = Phase::Reserving;
+            self.out.push(Effect::Reserve { tokens: self.gauge.tokens() });
+            return false;
+        }
+        true
+    }
+
+    fn call(&mut self, purpose: Purpose, attempt: u32) {
+        let number = self.number();
+        self.tries.counted = false;
+        self.tries.reserved = false;
+        self.phase = Phase::Calling { number, purpose, attempt };
+        let activity = match purpose {
+            Purpose::Respond => Activity::Thinking,
+            Purpose::Summarise { .. } => Activity::Compacting,
+        };
+        self.out.push(Effect::Activity(activity));
+        self.out.push(Effect::CallModel { number, purpose, attempt });
+    }
+
+    fn park(&mut self) {
+        self.phase = Phase::Parked;
+        self.out.push(Effect::Activity(Activity::Idle));
+        self.out.push(Effect::Park);
+    }
+
+    fn end(&mut self, exit: Exit) {
+        self.save(vec![RunEnded { exit: exit.clone() }.into()], Then::End(exit));
+    }
+
+    fn finish(&mut self, exit: Exit) {
+        self.phase = Phase::Ended;
+        self.out.push(Effect::Activity(Activity::Stopped));
+        self.out.push(Effect::Exit(exit));
+    }
+
+    /// Gives up at once: the disk did not take an event, so nothing more may happen that it does not know of.
+    fn abandon(&mut self, reason: String) {
+        match self.phase {
+            Phase::Calling { number, .. } => self.out.push(Effect::CancelModel { number }),
+            Phase::Tools(_) => self.out.push(Effect::CancelTools),
+            Phase::Saving { .. }
+            | Phase::Preparing { .. }
+            | Phase::Counting
+            | Phase::Reserving
+            | Phase::Backoff { .. }
+            | Phase::Asking { .. }
+            | Phase::Parked
+            | Phase::Ended => {}
+        }
+        self.finish(Exit::Interrupted(InterruptReason::Storage(reason)));
+    }
+
+    /// Takes in what somebody else wrote into the session.
+    fn heard(&mut self, now: Timestamp, event: &Event, delivery: Delivery) {
+        self.absorb(event);
+        if let Body::Message(message) = &event.body
+            && delivery == Delivery::Next
+        {
+            self.held.insert(message.id);
+        }
+        match self.phase {
+            Phase::Parked => {
+                let spoken_to = self.state.messages.iter().any(wakes);
+                let control = !self.control_messages().is_empty();
+                if spoken_to || control {
+                    self.advance(now);
+                }
+            }
+            Phase::Asking { ask, about } => self.heard_while_asking(now, event, ask, about),
+            Phase::Saving { .. }
+            | Phase::Preparing { .. }
+            | Phase::Counting
+            | Phase::Reserving
+            | Phase::Calling { .. }
+            | Phase::Backoff { .. }
+            | Phase::Tools(_)
+            | Phase::Ended => {}
+        }
+    }
+
+    fn interrupt(&mut self, now: Timestamp) {
+        match self.phase {
+            // There is nothing to cut short.
+            Phase::Parked | Phase::Asking { .. } | Phase::Ended => {}
+            Phase::Calling { number, purpose: Purpose::Respond, .. } => {
+                self.wants.interrupt = true;
+                self.out.push(Effect::CancelModel { number });
+            }
+            Phase::Tools(_) => {
+                self.wants.interrupt = true;
+                self.out.push(Effect::CancelTools);
+            }
+            Phase::Backoff { timer, .. } => {
+                self.wants.interrupt = true;
+                self.out.push(Effect::CancelSleep { timer });
+                self.advance(now);
+            }
+            // A summary that is half made helps nobody: it is looked at when the summary is there.
+            Phase::Calling { purpose: Purpose::Summarise { .. }, .. }
+            | Phase::Saving { .. }
+            | Phase::Preparing { .. }
+            | Phase::Counting
+            | Phase::Reserving => self.wants.interrupt = true,
+        }
+    }
+
+    fn teardown(&mut self, now: Timestamp, reason: InterruptReason) {
+        self.wants.teardown.get_or_insert(reason);
+        match self.phase {
+            Phase::Calling { number, .. } => self.out.push(Effect::CancelModel { number }),
+            Phase::Tools(_) => self.out.push(Effect::CancelTools),
+            Phase::Backoff { timer, .. } => {
+                self.out.push(Effect::CancelSleep { timer });
+                self.advance(now);
+            }
+            Phase::Parked | Phase::Asking { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving => {
+                self.advance(now);
+            }
+            Phase::Saving { .. } | Phase::Ended => {}
+        }
+    }
+
+    fn message(&self, now: Timestamp, from: Source, body: &str) -> Message {
+        Message { id: MessageId::fresh(&self.ids), from, body: body.to_owned(), images: Vec::new(), at: now }
+    }
+}
+
+/// Tells whether a message is something to respond to. A wish to compact is not: nobody sees it.
+fn wakes(message: &Message) -> bool {
+    message.from.wakes() && message.from.is_visible()
+}
+
+/// Returns the result of a call that the agent slept on.
+fn woken(call: &OpenCall) -> ToolResult {
+    let text = match control::Control::of(&call.name) {
+        Some(control::Control::Done) => {
+            "You had declared this task done, and were spoken to again. The task is open: deal with what follows, then call done anew."
+        }
+        Some(control::Control::Yield | control::Control::Fork) | None => "Resumed: something was said to you.",
+    };
+    settled(call, text, false)
+}
+
+/// Returns a result that was given without running anything.
+fn settled(call: &OpenCall, text: &str, is_error: bool) -> ToolResult {
+    ToolResult {
+        call: call.call.clone(),
+        name: call.name.clone(),
+        content: Content::text(text),
+        is_error,
+        images: Vec::new(),
+        full: None,
+        background: None,
+        duration_ms: 0,
+    }
+}
+
+const INTERRUPTED: &str = "The person interrupted you. What you were doing stopped where it was.";
+
+fn repeating(turns: u32) -> String {
+    format!(
+        "Your last {turns} turns made calls you had made before, with the same results. You are going in circles. Step \
+         back: say what you are trying to find out, and try something else or ask."
+    )
+}
+
+fn repeating_question(turns: u32) -> String {
+    format!("This agent has repeated itself for {turns} turns. Let it go on?")
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

@@ -1,0 +1,194 @@
+//! Waiting for the person. Everything that stops a run for good goes through here: it never just stays silent.
+
+use crate::agent::compaction::Trim;
+use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
+use crate::base::{AskId, Timestamp};
+use crate::model::ask::{AnsweredBy, AskMode};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason};
+use crate::model::live::Activity;
+use crate::model::message::Source;
+use crate::model::{Answer, Ask, AskKind};
+
+/// What an Ask of the run's own is about, and so what its answer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    /// The model API kept failing.
+    Provider(Purpose),
+    /// The model stopped in a way that needs a decision.
+    Stopped,
+    Budget,
+    Loop,
+    TurnLimit,
+    Compaction,
+}
+
+const RETRY: &str = "Try again";
+const STOP: &str = "Stop";
+const GO_ON: &str = "Go on";
+const WITHOUT: &str = "Go on without";
+
+impl About {
+    /// Returns what an Ask that was raised before a restart is about. Others are not the run's own.
+    fn of(kind: AskKind) -> Option<Self> {
+        match kind {
+            AskKind::RetriesExhausted => Some(Self::Provider(Purpose::Respond)),
+            AskKind::ModelStopped => Some(Self::Stopped),
+            AskKind::Budget => Some(Self::Budget),
+            AskKind::Loop => Some(Self::Loop),
+            AskKind::TurnLimit => Some(Self::TurnLimit),
+            AskKind::CompactionFailed => Some(Self::Compaction),
+            AskKind::Clarify
+            | AskKind::Permission
+            | AskKind::LaunchFailed
+            | AskKind::SetupHook
+            | AskKind::McpApproval
+            | AskKind::Review => None,
+        }
+    }
+
+    fn choices(self) -> &'static [&'static str] {
+        match self {
+            Self::Provider(_) => &[RETRY, STOP],
+            Self::Compaction => &[RETRY, WITHOUT, STOP],
+            Self::Stopped | Self::Budget | Self::Loop | Self::TurnLimit => &[GO_ON, STOP],
+        }
+    }
+}
+
+impl Machine {
+    /// Returns an Ask for the person.
+    pub(super) fn new_ask(&self, kind: AskKind, about: About, question: &str, detail: &str) -> Ask {
+        Ask {
+            id: AskId::fresh(&self.ids),
+            kind,
+            question: question.to_owned(),
+            detail: detail.to_owned(),
+            choices: about.choices().iter().map(|&choice| choice.to_owned()).collect(),
+            default: None,
+            mode: AskMode::Blocks,
+            deadline: None,
+            tool_call: None,
+        }
+    }
+
+    /// Raises an Ask and waits for its answer.
+    pub(super) fn ask(&mut self, kind: AskKind, about: About, question: &str, detail: &str) {
+        self.ask_after(Vec::new(), kind, about, question, detail);
+    }
+
+    /// As [`Machine::ask`], in one append with what led to it.
+    pub(super) fn ask_after(
+        &mut self,
+        mut bodies: Vec<Body>,
+        kind: AskKind,
+        about: About,
+        question: &str,
+        detail: &str,
+    ) {
+        let ask = self.new_ask(kind, about, question, detail);
+        let id = ask.id;
+        bodies.push(ask.into());
+        self.save(bodies, Then::Ask { ask: id, about });
+    }
+
+    pub(super) fn wait_for(&mut self, now: Timestamp, ask: AskId, about: About) {
+        // Answered while it was being written.
+        if self.state.asks.get(ask).is_none() {
+            return self.advance(now);
+        }
+        self.settle_standing(ask, about);
+    }
+
+    /// Returns an Ask of the run's own that is still open, from before a restart.
+    pub(super) fn standing_ask(&self) -> Option<(AskId, About)> {
+        self.state.asks.iter().find_map(|ask| Some((ask.id, About::of(ask.kind)?)))
+    }
+
+    /// Waits for an Ask, unless the person has said something instead: then that is the answer.
+    pub(super) fn settle_standing(&mut self, ask: AskId, about: About) {
+        if self.state.messages.iter().any(|message| message.from == Source::User) {
+            return self.dismiss(ask, about);
+        }
+        self.phase = Phase::Asking { ask, about };
+        self.out.push(Effect::Activity(Activity::Waiting));
+    }
+
+    /// Takes an Ask back and goes on with what the person said.
+    fn dismiss(&mut self, id: AskId, about: About) {
+        let reason = "the agent was spoken to and goes on".to_owned();
+        self.held.clear();
+        self.allow(about);
+        self.save(vec![AskWithdrawn { id, reason }.into()], Then::Advance);
+    }
+
+    /// Lifts the limit that an Ask was about, as far as one answer can.
+    fn allow(&mut self, about: About) {
+        match about {
+            About::TurnLimit => self.tries.extra_turns = self.state.turns.ended,
+            About::Budget => self.tries.reserved = true,
+            About::Stopped => self.tries.unfinished = 0,
+            About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.tries.compacted = true,
+            About::Loop | About::Provider(Purpose::Respond) => {}
+        }
+    }
+
+    pub(super) fn heard_while_asking(&mut self, now: Timestamp, event: &Event, ask: AskId, about: About) {
+        if let Body::AskAnswered(AskAnswered { id, answer }) = &event.body
+            && *id == ask
+        {
+            return self.answered(now, about, answer);
+        }
+        if self.state.asks.get(ask).is_none() {
+            return self.advance(now);
+        }
+        self.settle_standing(ask, about);
+    }
+
+    fn answered(&mut self, now: Timestamp, about: About, answer: &Answer) {
+        let chosen = answer.choice.and_then(|choice| about.choices().get(choice).copied()).unwrap_or("");
+        let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
+        if is(STOP) {
+            return self.end(Exit::Interrupted(InterruptReason::Stopped));
+        }
+        let free = !about.choices().iter().any(|choice| is(choice));
+        match about {
+            About::Provider(purpose) => {
+                if free && answer.by == AnsweredBy::Person {
+                    // The only thing to say to a model that does not answer is which other one to ask.
+                    self.out.push(Effect::UseModel { model: answer.text.trim().to_owned() });
+                    self.phase = Phase::Preparing { after: None };
+                    self.out.push(Effect::Prepare { config: true, context: false });
+                    return;
+                }
+                self.call(purpose, 1);
+            }
+            About::Compaction if is(WITHOUT) => {
+                self.allow(about);
+                self.advance(now);
+            }
+            About::Compaction => {
+                self.tries.bad_summaries = 0;
+                self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
+            }
+            About::Budget | About::TurnLimit | About::Loop => {
+                self.allow(about);
+                self.go_on(now, answer, free);
+            }
+            About::Stopped => {
+                self.allow(about);
+                let text = if free { answer.text.clone() } else { "The person asks you to go on.".to_owned() };
+                let notice = self.message(now, Source::Notice, &text);
+                self.save(vec![notice.into()], Then::Advance);
+            }
+        }
+    }
+
+    /// Goes on, with what the person said beyond "yes".
+    fn go_on(&mut self, now: Timestamp, answer: &Answer, free: bool) {
+        if free && !answer.text.trim().is_empty() {
+            let notice = self.message(now, Source::Notice, &answer.text);
+            return self.save(vec![notice.into()], Then::Advance);
+        }
+        self.advance(now);
+    }
+}

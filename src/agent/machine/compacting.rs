@@ -1,0 +1,155 @@
+//! Summarising the conversation: when, and what is written once a summary is there.
+//!
+//! Nothing of the old context is given up before the summary, the new configuration and the new work context are one
+//! append: a crash anywhere before it leaves the conversation as it was.
+
+use crate::agent::compaction::{self, Trim};
+use crate::agent::machine::asking::About;
+use crate::agent::machine::{BudgetVerdict, Effect, Machine, Phase, Prepared, Purpose, Then};
+use crate::base::{MessageId, Timestamp};
+use crate::model::AskKind;
+use crate::model::Usage;
+use crate::model::event::{
+    Body, BudgetExceeded, BudgetWarning, CompactMarker, CompactStarted, CompactTrigger, ErrorNote, MessagesConsumed,
+};
+use crate::model::message::Source;
+use crate::provider::Response;
+
+/// How often a useless summary is asked for again.
+const MAX_BAD_SUMMARIES: u32 = 2;
+
+/// A summary that only waits for the new segment's beginning.
+#[derive(Debug)]
+pub(super) struct Summary {
+    text: String,
+    usage: Usage,
+}
+
+impl Machine {
+    /// Looks whether the context is too full for another request. Tells whether something was set going about it.
+    pub(super) fn compaction_is_due(&mut self) -> bool {
+        let Some(window) = self.limits.window.filter(|_| !self.tries.compacted) else { return false };
+        let threshold = compaction::threshold(window);
+        let near = self.gauge.tokens().saturating_add(compaction::COUNT_MARGIN) >= threshold;
+        if near && self.limits.can_count && !self.tries.counted {
+            self.phase = Phase::Counting;
+            self.out.push(Effect::Count);
+            return true;
+        }
+        if self.gauge.tokens() < threshold {
+            return false;
+        }
+        self.compact_after(Vec::new(), CompactTrigger::Threshold);
+        true
+    }
+
+    pub(super) fn counted(&mut self, now: Timestamp, tokens: Option<u64>) {
+        if !matches!(self.phase, Phase::Counting) {
+            return;
+        }
+        self.tries.counted = true;
+        if let Some(tokens) = tokens {
+            self.gauge.count(tokens);
+        }
+        self.advance(now);
+    }
+
+    /// Summarises because the person said so.
+    pub(super) fn compact_by_hand(&mut self, requests: Vec<MessageId>) {
+        let consumed = MessagesConsumed { ids: requests }.into();
+        if self.conversation.speeches().is_empty() {
+            return self.save(vec![consumed], Then::Advance);
+        }
+        let mut bodies = self.wake_answer();
+        bodies.push(consumed);
+        self.compact_after(bodies, CompactTrigger::Manual);
+    }
+
+    /// Starts a summary, in one append with what led to it.
+    pub(super) fn compact_after(&mut self, mut bodies: Vec<Body>, trigger: CompactTrigger) {
+        bodies.push(CompactStarted { trigger }.into());
+        self.tries.bad_summaries = 0;
+        self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim: Trim::Whole }, attempt: 1 });
+    }
+
+    pub(super) fn summarised(&mut self, response: &Response, usage: Usage, trim: Trim) {
+        match compaction::extract(&response.text()) {
+            Ok(text) => {
+                self.phase = Phase::Preparing { after: Some(Summary { text, usage }) };
+                self.out.push(Effect::Prepare { config: true, context: true });
+            }
+            Err(bad) => {
+                self.tries.bad_summaries += 1;
+                let note = ErrorNote { class: "compaction".to_owned(), message: bad.to_string(), attempt: None };
+                let bodies = vec![usage.into(), note.into()];
+                if self.tries.bad_summaries <= MAX_BAD_SUMMARIES {
+                    return self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim }, attempt: 1 });
+                }
+                let question = "The context is full and the model gave no usable summary. What now?";
+                let detail = format!("{bad}. The conversation is untouched.");
+                self.ask_after(bodies, AskKind::CompactionFailed, About::Compaction, question, &detail);
+            }
+        }
+    }
+
+    pub(super) fn prepared(&mut self, now: Timestamp, prepared: Box<Prepared>) {
+        let after = match std::mem::replace(&mut self.phase, Phase::Parked) {
+            Phase::Preparing { after } => after,
+            other => return self.phase = other,
+        };
+        let Prepared { config, work_context } = *prepared;
+        let mut bodies: Vec<Body> = Vec::new();
+        let summary = after.map(|Summary { text, usage }| {
+            let resume = self.message(now, Source::CompactedResume, &compaction::resume_text(&text));
+            let context = work_context.as_ref().map_or(0, |message| message.body.len());
+            let marker = CompactMarker {
+                tokens_before: self.gauge.tokens(),
+                tokens_after: ((text.len() + context) / 3) as u64,
+                summary: text,
+                carry: Box::default(),
+            };
+            bodies.push(usage.into());
+            bodies.push(marker.into());
+            resume
+        });
+        bodies.extend(config.map(Body::from));
+        let first: Vec<_> = work_context.into_iter().chain(summary).collect();
+        let ids: Vec<_> = first.iter().map(|message| message.id).collect();
+        let compacted = first.iter().any(|message| message.from == Source::CompactedResume);
+        bodies.extend(first.into_iter().map(Body::from));
+        if compacted {
+            self.tries.compacted = true;
+            bodies.push(MessagesConsumed { ids }.into());
+        }
+        if bodies.is_empty() {
+            return self.advance(now);
+        }
+        self.save(bodies, Then::Advance);
+    }
+
+    pub(super) fn reserved(&mut self, now: Timestamp, verdict: BudgetVerdict) {
+        if !matches!(self.phase, Phase::Reserving) {
+            return;
+        }
+        match verdict {
+            BudgetVerdict::Low { scope, spent, limit } if !self.tries.warned_budget => {
+                self.tries.warned_budget = true;
+                self.tries.reserved = true;
+                let text = format!("{spent} of the budget of {limit} are spent. Finish what matters most first.");
+                let notice = self.message(now, Source::Notice, &text);
+                self.save(vec![BudgetWarning { scope, spent, limit }.into(), notice.into()], Then::Advance);
+            }
+            BudgetVerdict::Granted | BudgetVerdict::Low { .. } => {
+                self.tries.reserved = true;
+                self.advance(now);
+            }
+            BudgetVerdict::Refused { scope, spent, limit } => {
+                let exceeded = BudgetExceeded { scope, spent, limit }.into();
+                let question = format!(
+                    "{spent} of the budget of {limit} are spent. Let the agent make one more request, or stop?"
+                );
+                self.ask_after(vec![exceeded], AskKind::Budget, About::Budget, &question, "");
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What goes into the machine and what comes out, as plain data.
+
+use crate::agent::compaction::Trim;
+use crate::base::MicroUsd;
+use crate::model::Usage;
+use crate::model::conversation::ToolUse;
+use crate::model::event::{Body, BudgetScope, Event, Exit, InterruptReason, SessionConfig, ToolResult};
+use crate::model::live::Activity;
+use crate::model::message::Message;
+use crate::provider::{ApiError, Response};
+use crate::tools;
+
+/// What a run is allowed, and what it needs to know of its task.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    pub profile: String,
+    /// The model of a session that has none yet.
+    pub model: String,
+    /// The model's window. Nothing: unknown, and nothing is summarised by itself.
+    pub window: Option<u64>,
+    /// Whether the provider can count tokens exactly.
+    pub can_count: bool,
+    pub max_turns: Option<u64>,
+    /// Whether money has to be reserved before each request.
+    pub budgeted: bool,
+}
+
+/// Why the model is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Respond,
+    /// For a summary of a conversation that is trimmed so far.
+    Summarise {
+        trim: Trim,
+    },
+}
+
+/// When a message should be handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// At the next point where the agent can be spoken to.
+    #[default]
+    Steer,
+    /// When it would otherwise sleep.
+    Next,
+}
+
+/// What a segment of a conversation starts with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// Given if the segment has none yet, or another model was chosen.
+    pub config: Option<SessionConfig>,
+    pub work_context: Option<Message>,
+}
+
+/// Whether the next request can be paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetVerdict {
+    Granted,
+    /// Granted, and most of the money is gone.
+    Low {
+        scope: BudgetScope,
+        spent: MicroUsd,
+        limit: MicroUsd,
+    },
+    Refused {
+        scope: BudgetScope,
+        spent: MicroUsd,
+        limit: MicroUsd,
+    },
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    Start,
+    /// The store has what [`Effect::Save`] asked it to keep.
+    Saved {
+        ticket: u64,
+        events: Vec<Event>,
+    },
+    SaveFailed {
+        reason: String,
+    },
+    /// Somebody else wrote into the session: a message, an answer.
+    Heard {
+        event: Box<Event>,
+        delivery: Delivery,
+    },
+    Prepared(Box<Prepared>),
+    /// Nothing: it could not be counted.
+    Counted {
+        tokens: Option<u64>,
+    },
+    Reserved(BudgetVerdict),
+    Response {
+        number: u64,
+        response: Box<Response>,
+        usage: Box<Usage>,
+    },
+    /// `usage` is what a broken-off response is known to have cost; `jitter` a number drawn from 0..1.
+    Failed {
+        number: u64,
+        error: Box<ApiError>,
+        usage: Option<Box<Usage>>,
+        jitter: f64,
+    },
+    ToolFinished {
+        result: Box<ToolResult>,
+        control: Option<tools::Control>,
+    },
+    Timer {
+        timer: u64,
+    },
+    /// The person ends the turn and keeps the session.
+    Interrupt,
+    /// The run has to end.
+    Teardown(InterruptReason),
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Append, and answer with [`Input::Saved`] or [`Input::SaveFailed`].
+    Save {
+        ticket: u64,
+        bodies: Vec<Body>,
+    },
+    /// Make what the segment needs, and answer with [`Input::Prepared`].
+    Prepare {
+        config: bool,
+        context: bool,
+    },
+    /// Count the next request exactly, and answer with [`Input::Counted`].
+    Count,
+    /// Reserve money for a request of about so many tokens, and answer with [`Input::Reserved`].
+    Reserve {
+        tokens: u64,
+    },
+    /// Ask the model, and answer with [`Input::Response`] or [`Input::Failed`].
+    CallModel {
+        number: u64,
+        purpose: Purpose,
+        attempt: u32,
+    },
+    /// Stop that request. It still answers.
+    CancelModel {
+        number: u64,
+    },
+    /// Run these at once, and answer each with [`Input::ToolFinished`].
+    RunTools {
+        calls: Vec<ToolUse>,
+    },
+    /// Stop what runs. Every call still answers.
+    CancelTools,
+    /// Answer with [`Input::Timer`] after so long.
+    Sleep {
+        timer: u64,
+        millis: u64,
+    },
+    CancelSleep {
+        timer: u64,
+    },
+    /// For the screen.
+    Activity(Activity),
+    /// For the screen: a request failed and is tried again.
+    Retrying {
+        attempt: u32,
+        of: u32,
+        millis: u64,
+        reason: String,
+    },
+    /// Another model was chosen; it is used from the next [`Effect::Prepare`] on.
+    UseModel {
+        model: String,
+    },
+    /// Nothing to do until something is heard.
+    Park,
+    /// The run is over.
+    Exit(Exit),
+}

@@ -1,0 +1,89 @@
+//! Running the calls of a response: at once, each answered exactly once, whatever happens.
+
+use std::collections::BTreeSet;
+
+use crate::agent::control;
+use crate::agent::machine::{Effect, Hold, Machine, Phase, Then, settled};
+use crate::base::Timestamp;
+use crate::model::conversation::ToolUse;
+use crate::model::event::{Body, Exit, ToolResult, Verdict};
+use crate::model::fold::OpenCall;
+use crate::model::live::Activity;
+use crate::tools;
+
+/// Calls that run, and results that are on their way to the disk.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    calls: BTreeSet<String>,
+    saving: BTreeSet<u64>,
+}
+
+impl Machine {
+    pub(super) fn run_tools(&mut self, now: Timestamp, plan: control::Plan) {
+        // A call that the store has an answer for must not run again; none is left open here but what the plan has.
+        let calls: Vec<ToolUse> = plan.run;
+        if calls.is_empty() {
+            return self.advance(now);
+        }
+        let running = Running { calls: calls.iter().map(|call| call.call.clone()).collect(), ..Running::default() };
+        self.phase = Phase::Tools(running);
+        self.out.push(Effect::Activity(Activity::Tool));
+        self.out.push(Effect::RunTools { calls });
+    }
+
+    /// Answers calls that were not started before the run was cut short.
+    pub(super) fn leave_unrun(&mut self, now: Timestamp, plan: control::Plan) {
+        let why = if self.wants.teardown.is_some() {
+            "Not run: Matrix was stopped before this call started. Make it again if it is still needed."
+        } else {
+            "Not run: the person interrupted you before this call started."
+        };
+        // Declaring the task done is the agent's word, not an effect: it stands.
+        if let [call] = plan.run.as_slice()
+            && control::Control::of(&call.name) == Some(control::Control::Done)
+            && self.wants.teardown.is_none()
+        {
+            self.wants.interrupt = false;
+            return self.run_tools(now, plan);
+        }
+        let bodies = plan.run.iter().map(|call| Body::from(settled(&open(call), why, true))).collect();
+        self.save(bodies, Then::Advance);
+    }
+
+    pub(super) fn tool_finished(&mut self, result: Box<ToolResult>, control: Option<tools::Control>) {
+        let Phase::Tools(running) = &mut self.phase else { return };
+        if !running.calls.remove(&result.call) {
+            return;
+        }
+        let last = running.calls.is_empty();
+        if let (true, Some(tools::Control::Done { verdict, .. })) = (last, &control) {
+            // The call stays open: it is answered when somebody speaks to the task again.
+            return self.end(match verdict {
+                Verdict::Passed => Exit::DonePassed,
+                Verdict::Failed => Exit::DoneFailed,
+            });
+        }
+        let mut bodies = vec![Body::from(*result)];
+        let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
+        if last && !cut_short {
+            bodies.extend(self.hand_over(Hold::UntilIdle));
+        }
+        let ticket = self.number();
+        if let Phase::Tools(running) = &mut self.phase {
+            running.saving.insert(ticket);
+        }
+        self.out.push(Effect::Save { ticket, bodies });
+    }
+
+    pub(super) fn result_saved(&mut self, now: Timestamp, ticket: u64) {
+        let Phase::Tools(running) = &mut self.phase else { return };
+        running.saving.remove(&ticket);
+        if running.calls.is_empty() && running.saving.is_empty() {
+            self.advance(now);
+        }
+    }
+}
+
+fn open(call: &ToolUse) -> OpenCall {
+    OpenCall { call: call.call.clone(), name: call.name.clone() }
+}

@@ -1,0 +1,106 @@
+//! Reads the tail of a log: what state it was left in, and whether anything is owed. One classifier for boot, launch
+//! and run, so that they cannot disagree.
+
+use crate::agent::control::Control;
+use crate::agent::conversation::Conversation;
+use crate::model::Content;
+use crate::model::conversation::Role;
+use crate::model::event::{Body, Event, Repaired, ResumeShape, ToolResult};
+use crate::model::fold::{OpenCall, PendingMessages, SessionState};
+use crate::model::message::Source;
+
+/// How a session was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// Nothing has been said yet.
+    Fresh,
+    /// The model owes a response.
+    Interrupted,
+    /// The agent waits for messages, by its own call.
+    PendingYield { call: OpenCall },
+    /// The agent declared itself done.
+    PendingDone { call: OpenCall },
+    /// The agent ended its turn and waits.
+    Parked,
+    /// Calls were never answered: the run died while they ran.
+    NeedsRepair { orphans: Vec<OpenCall> },
+}
+
+impl Resume {
+    pub fn shape(&self) -> ResumeShape {
+        match self {
+            Self::Fresh => ResumeShape::Fresh,
+            Self::Interrupted => ResumeShape::Interrupted,
+            Self::PendingYield { .. } => ResumeShape::PendingYield,
+            Self::PendingDone { .. } => ResumeShape::PendingDone,
+            Self::Parked => ResumeShape::Parked,
+            Self::NeedsRepair { .. } => ResumeShape::NeedsRepair,
+        }
+    }
+
+    /// Tells whether a run would have anything to do. Where it would not, none is started: a restart with fifty
+    /// sleeping agents makes no call and starts no process.
+    pub fn owes_work(&self, pending: &PendingMessages) -> bool {
+        let spoken_to = pending.iter().any(|message| message.from.wakes());
+        let cut_short = pending.iter().any(|message| message.from == Source::Interrupt);
+        match self {
+            Self::NeedsRepair { .. } | Self::Interrupted => spoken_to || !cut_short,
+            Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => spoken_to,
+        }
+    }
+}
+
+/// Says how the session with this active log was left.
+pub fn classify(events: &[Event]) -> Resume {
+    from_folds(&Conversation::replay(events), &SessionState::replay(events))
+}
+
+/// As [`classify`], from what was already folded.
+pub fn from_folds(conversation: &Conversation, state: &SessionState) -> Resume {
+    let open = &state.turns.open;
+    if let [call] = open.as_slice() {
+        match Control::of(&call.name) {
+            Some(Control::Yield) => return Resume::PendingYield { call: call.clone() },
+            Some(Control::Done) => return Resume::PendingDone { call: call.clone() },
+            Some(Control::Fork) | None => {}
+        }
+    }
+    if !open.is_empty() {
+        return Resume::NeedsRepair { orphans: open.clone() };
+    }
+    match conversation.last_role() {
+        None => Resume::Fresh,
+        Some(Role::User) => Resume::Interrupted,
+        Some(Role::Assistant) => Resume::Parked,
+    }
+}
+
+/// Returns what has to be added to a log whose run died in the middle of its calls. Nobody knows how far they came,
+/// so that is what the model is told; they are never run again by themselves.
+pub fn repair(orphans: &[OpenCall]) -> Vec<Body> {
+    let mut bodies: Vec<Body> = orphans.iter().map(|call| unknown_outcome(call).into()).collect();
+    let names: Vec<_> = orphans.iter().map(|call| call.name.as_str()).collect();
+    bodies.push(
+        Repaired { steps: vec![format!("answered the calls that were interrupted: {}", names.join(", "))] }.into(),
+    );
+    bodies
+}
+
+fn unknown_outcome(call: &OpenCall) -> ToolResult {
+    let text = "Interrupted: Matrix was stopped while this call ran. It is not known whether it took effect, or how \
+                much of it did. Check before you repeat it.";
+    ToolResult {
+        call: call.call.clone(),
+        name: call.name.clone(),
+        content: Content::text(text),
+        is_error: true,
+        images: Vec::new(),
+        full: None,
+        background: None,
+        duration_ms: 0,
+    }
+}
+
+#[cfg(test)]
+#[path = "resume_tests.rs"]
+mod tests;

@@ -1,0 +1,200 @@
+//! `mxd config`: reads settings with their origin, and changes one file at a time.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::base::Fault;
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::place::{self, Here, home};
+use crate::config::paths::Home;
+use crate::config::{Edit, KeyPath, Layer, Merged, Severity, holds_secret};
+use crate::store::disk::{Disk as _, RealDisk};
+use crate::store::{StoreError, replace};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Print the value in force.
+    Get {
+        /// A key, for example model or mcpServers.files.command.
+        key: String,
+        /// As JSON, with where it comes from.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set a value.
+    Set {
+        key: String,
+        /// JSON, or a plain word where a text belongs.
+        value: String,
+        #[command(flatten)]
+        layer: Which,
+    },
+    /// Remove a value, so that the next layer's or the default is in force.
+    Unset {
+        key: String,
+        #[command(flatten)]
+        layer: Which,
+    },
+    /// Print every value in force and where it comes from.
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print where the files are.
+    Path {
+        #[command(flatten)]
+        layer: Which,
+    },
+}
+
+/// Which file is meant.
+#[derive(clap::Args, Clone, Copy)]
+#[group(multiple = false)]
+struct Which {
+    /// Yours, for all projects.
+    #[arg(long)]
+    global: bool,
+    /// The repository's, shared with everybody who has it.
+    #[arg(long)]
+    repo: bool,
+    /// Yours, for this project.
+    #[arg(long)]
+    local: bool,
+}
+
+impl Which {
+    fn layer(self) -> Option<Layer> {
+        match self {
+            Self { global: true, .. } => Some(Layer::Global),
+            Self { repo: true, .. } => Some(Layer::Repo),
+            Self { local: true, .. } => Some(Layer::Local),
+            Self { global: false, repo: false, local: false } => None,
+        }
+    }
+}
+
+pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+    let home = home()?;
+    match args.action {
+        Action::Get { key, json } => {
+            let merged = settings(console, here, &home)?;
+            get(console, &merged, &key, json)?;
+        }
+        Action::List { json } => {
+            let merged = settings(console, here, &home)?;
+            list(console, &merged, json)?;
+        }
+        Action::Set { key, value, layer } => {
+            change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
+        }
+        Action::Unset { key, layer } => {
+            change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.unset(&key))?;
+        }
+        Action::Path { layer } => {
+            for (found, path) in here.config_files(&home)? {
+                match layer.layer() {
+                    None => console.line(&format!("{:<7} {}", found.word(), path.display()))?,
+                    Some(wanted) if wanted == found => console.line(&path.display().to_string())?,
+                    Some(_) => {}
+                }
+            }
+            if let Some(layer) = layer.layer() {
+                file_of(here, &home, layer)?;
+            }
+        }
+    }
+    console.finish()?;
+    Ok(0)
+}
+
+/// Returns the settings, and says what is wrong with the files they come from.
+fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
+    let merged = here.settings(home)?;
+    for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
+        console.note(&format!("warning: {problem}"));
+    }
+    match merged.fault() {
+        Some(fault) => Err(fault.into()),
+        None => Ok(merged),
+    }
+}
+
+fn get(console: &mut Console, merged: &Merged, key: &str, json: bool) -> Result<(), Failure> {
+    let path: KeyPath =
+        key.parse().map_err(|error: crate::config::key_path::InvalidPath| Fault::user(error.to_string()))?;
+    match merged.get(&path).map_err(Fault::from)? {
+        Some(shown) if json => console.json(&shown),
+        Some(shown) => console.line(&shown.plain()),
+        None => Err(Fault::user(format!("{path} is not set, and has no default"))
+            .hint(format!("set it with `mxd config set {path} …`"))
+            .into()),
+    }
+}
+
+fn list(console: &mut Console, merged: &Merged, json: bool) -> Result<(), Failure> {
+    for shown in merged.list() {
+        if json {
+            console.json(&shown)?;
+        } else {
+            console.line(&shown.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+fn file_of(here: &Here, home: &Home, layer: Layer) -> Result<PathBuf, Fault> {
+    let files = here.config_files(home)?;
+    if let Some((_, path)) = files.into_iter().find(|(found, _)| *found == layer) {
+        return Ok(path);
+    }
+    // Says what is missing: the repository, or its registration.
+    here.located(home)?;
+    Err(Fault::internal("a registered project has no settings file"))
+}
+
+fn change(
+    console: &mut Console,
+    here: &Here,
+    home: &Home,
+    layer: Layer,
+    edit: impl FnOnce(&Edit<'_>) -> Result<String, crate::config::EditError>,
+) -> Result<(), Failure> {
+    let path = file_of(here, home, layer)?;
+    let bytes = place::read(&path)?.unwrap_or_default();
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Fault::config(format!("{} is not valid UTF-8", path.display()))
+            .hint("correct it in an editor; nothing was changed")
+    })?;
+    let changed = edit(&Edit { layer, file: &path, text: &text }).map_err(Fault::from)?;
+    write(&path, layer, &changed)?;
+    console.line(&format!("{} changed", path.display()))
+}
+
+/// Replaces a settings file. A link stays a link: people keep their settings elsewhere.
+fn write(path: &Path, layer: Layer, text: &str) -> Result<(), Fault> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let before = fs::metadata(&path).ok().map(|meta| meta.permissions().mode() & 0o777);
+    if let Some(folder) = path.parent() {
+        match layer {
+            Layer::Repo => fs::create_dir_all(folder),
+            Layer::Global | Layer::Local => RealDisk.create_dirs(folder),
+        }
+        .map_err(StoreError::io("create", folder))?;
+    }
+    replace::replace(&RealDisk, &path, text.as_bytes())?;
+    // New files are private. One that is shared by git, or was opened up by its owner, may be read again, unless
+    // there is a secret in it now.
+    let wanted = before.or((layer == Layer::Repo).then_some(0o644)).filter(|_| !holds_secret(text));
+    if let Some(mode) = wanted {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+            .map_err(StoreError::io("set the mode of", &path))?;
+    }
+    Ok(())
+}

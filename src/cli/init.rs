@@ -1,0 +1,106 @@
+//! `mxd init`: registers a repository and gives it what agents need to start well.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::base::{Clock, Fault, ProjectId, SystemClock};
+use crate::cli::console::{Console, Outcome};
+use crate::cli::place::{Here, home, new_ids, registry};
+use crate::config::paths::RepoFiles;
+use crate::config::setup_hook;
+use crate::git::commit;
+use crate::git::place::Place;
+use crate::model::Project;
+use crate::store::StoreError;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The repository. Where you are, if not given.
+    path: Option<PathBuf>,
+    /// Commit the files that were written, and nothing else.
+    #[arg(long)]
+    commit: bool,
+}
+
+pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+    let home = home()?;
+    let place = match &args.path {
+        Some(path) => Place::of(path)?,
+        None => here.repository()?,
+    };
+    let branch = place.branch()?;
+    if let Some(linked) = &place.linked {
+        console.note(&format!(
+            "{} is another checkout of {}; the project is registered there",
+            linked.display(),
+            place.top.display()
+        ));
+    }
+    let registry = registry(&home);
+    let known = registry.find_path(&place.top)?;
+    let project = match &known {
+        Some(project) => project.clone(),
+        None => registry.register(new_project(&place.top, &branch))?,
+    };
+    let written = write_files(&place.top)?;
+
+    let verb = if known.is_some() { "is registered already" } else { "is registered" };
+    console.line(&format!("{} {verb} as {} (base branch {})", place.top.display(), project.id, project.base_branch))?;
+    if known.is_some_and(|known| known.base_branch != branch) {
+        console.note(&format!("you are on {branch}; work still starts from and goes to {}", project.base_branch));
+    }
+    for path in &written {
+        console.line(&format!("wrote {}", path.display()))?;
+    }
+    if args.commit && !written.is_empty() {
+        let id = commit::only(&place.top, &written, "Set up Matrix")?;
+        console.line(&format!("committed as {id}"))?;
+    } else if !written.is_empty() {
+        console.line("review the example hook, rename it to setup_worktree.sh to use it, and commit what you keep")?;
+    }
+    console.finish()?;
+    Ok(0)
+}
+
+fn new_project(top: &Path, branch: &str) -> Project {
+    let name = top.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
+    Project {
+        id: ProjectId::fresh(&new_ids()),
+        name,
+        path: top.to_owned(),
+        base_branch: branch.to_owned(),
+        created_at: SystemClock.now(),
+        extra: serde_json::Map::new(),
+    }
+}
+
+/// Writes what is not there yet. Returns what was written, from the repository's top.
+fn write_files(top: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let files = RepoFiles::new(top);
+    let entries = fs::read_dir(top).map_err(StoreError::io("list", top))?;
+    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let example = setup_hook::setup_worktree_example(names.iter().map(String::as_str));
+    let mut written = Vec::new();
+    for (path, text) in [(files.memory(), setup_hook::memory()), (files.setup_hook_example(), example.as_str())] {
+        if write_new(&path, text)? {
+            written.push(path.strip_prefix(top).unwrap_or(&path).to_owned());
+        }
+    }
+    Ok(written)
+}
+
+/// Writes a file that does not exist. Tells whether it did so.
+fn write_new(path: &Path, text: &str) -> Result<bool, Fault> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => {
+            file.write_all(text.as_bytes()).map_err(StoreError::io("write", path))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(StoreError::io("create", path)(error).into()),
+    }
+}

@@ -1,0 +1,146 @@
+//! One event as a person reads it: a line with time and kind, and what was said below it.
+
+use crate::base::text;
+use crate::model::content::Content;
+use crate::model::event::{Body, Event, Exit, InterruptReason, StopReason, TaskChanged, Verdict};
+use crate::model::message::Source;
+
+/// How much of an output is shown. The rest is in the file, and `--json` shows it.
+const SHOWN_LINES: usize = 12;
+
+/// Returns the lines for `event`.
+pub fn lines(event: &Event) -> Vec<String> {
+    let (head, body) = describe(&event.body);
+    let mut lines = vec![format!("{}  {head}", event.ts.to_seconds_string())];
+    let total = body.lines().count();
+    lines.extend(body.lines().take(SHOWN_LINES).map(|line| format!("    {line}")));
+    if total > SHOWN_LINES {
+        lines.push(format!("    … {}", text::count(total - SHOWN_LINES, "more line", "more lines")));
+    }
+    lines
+}
+
+/// Returns what happened in a few words, and what was said.
+fn describe(body: &Body) -> (String, String) {
+    let short = |head: &str| (head.to_owned(), String::new());
+    match body {
+        Body::Message(message) => (format!("message from {}", source(&message.from)), message.body.clone()),
+        Body::MessagesConsumed(consumed) => {
+            short(&format!("{} read", text::count(consumed.ids.len(), "message", "messages")))
+        }
+        Body::MessagesWithdrawn(gone) => {
+            short(&format!("{} withdrawn", text::count(gone.ids.len(), "message", "messages")))
+        }
+        Body::SessionConfig(config) => {
+            short(&format!("configured: {} with {}", config.model, text::count(config.tools.len(), "tool", "tools")))
+        }
+        Body::AssistantText(said) => ("agent".to_owned(), said.text.clone()),
+        Body::Thinking(thought) if thought.redacted.is_some() => short("thinking (hidden by the provider)"),
+        Body::Thinking(thought) => ("thinking".to_owned(), thought.text.clone()),
+        Body::ToolCall(call) => (format!("calls {}", call.name), call.input.as_str().to_owned()),
+        Body::ToolResult(result) => {
+            let state = if result.is_error { "failed" } else { "gave" };
+            let shown = match &result.content {
+                Content::Text { text } => text.clone(),
+                Content::Blob(blob) => format!("[{} in blob {}]", text::size(blob.bytes), blob.blob),
+            };
+            (format!("{} {state} ({} ms)", result.name, result.duration_ms), shown)
+        }
+        Body::Usage(usage) => {
+            let cost = usage.cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
+            short(&format!("used {} in, {} out, {cost}", usage.tokens.context(), usage.tokens.output))
+        }
+        Body::TurnEnded(end) => short(&format!("turn ended: {}", stop(&end.stop))),
+        Body::CompactStarted(_) => short("compaction started"),
+        Body::CompactMarker(marker) => (
+            format!("compacted from about {} to {} tokens", marker.tokens_before, marker.tokens_after),
+            marker.summary.clone(),
+        ),
+        Body::ForkMarker(marker) => {
+            (format!("forked from {}: {}", marker.source, marker.title), marker.description.clone())
+        }
+        Body::RunStarted(run) => short(&format!("run started: {} on {}", run.profile, run.model)),
+        Body::RunEnded(run) => short(&format!("run ended: {}", exit(&run.exit))),
+        Body::DoneNotified(done) => (format!("done: {}", verdict(done.verdict)), done.result.clone()),
+        Body::AskRaised(ask) => {
+            let choices = ask.choices.iter().zip(1..).map(|(choice, n)| format!("{n}. {choice}"));
+            let lines = std::iter::once(ask.detail.clone()).filter(|detail| !detail.is_empty()).chain(choices);
+            (format!("asks you: {}", ask.question), lines.collect::<Vec<_>>().join("\n"))
+        }
+        Body::AskAnswered(answered) => short(&format!("answered: {}", answered.answer.text)),
+        Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),
+        Body::BudgetWarning(budget) => short(&format!("{} of {} spent", budget.spent, budget.limit)),
+        Body::BudgetExceeded(budget) => short(&format!("budget used up: {} of {}", budget.spent, budget.limit)),
+        Body::Error(error) => (format!("error ({})", error.class), error.message.clone()),
+        Body::Repaired(repaired) => ("repaired".to_owned(), repaired.steps.join("\n")),
+        Body::HeadMoved(moved) => {
+            short(&moved.to.map_or_else(|| "rewound to the beginning".to_owned(), |to| format!("rewound to {to}")))
+        }
+        Body::Snapshot(snapshot) => short(&format!("files kept as {}", snapshot.tree)),
+        Body::TaskChanged(TaskChanged::Set { node }) => short(&format!("task is now {}: {}", node.status, node.title)),
+        Body::TaskChanged(TaskChanged::Removed) => short("task removed"),
+        Body::Unknown(unknown) => {
+            (format!("{} (not known to this version)", unknown.kind), unknown.body.as_str().to_owned())
+        }
+    }
+}
+
+fn source(from: &Source) -> String {
+    match from {
+        Source::User => "you".to_owned(),
+        Source::TaskMessage { title, .. } => format!("task \"{title}\""),
+        Source::TaskComplete { title, verdict: outcome, .. } => {
+            format!("task \"{title}\", which {}", verdict(*outcome))
+        }
+        Source::UserMessageForwarded { title, .. } => format!("you, to task \"{title}\""),
+        Source::TreeChange { title, .. } => format!("the tree, about \"{title}\""),
+        Source::ClarifyResponse { question, .. } => format!("you, about \"{question}\""),
+        Source::CrossProject { name, .. } => format!("project {name}"),
+        Source::BackgroundComplete { command, exit, .. } => {
+            let code = exit.map_or_else(|| "unknown exit".to_owned(), |code| format!("exit {code}"));
+            format!("background process `{command}` ({code})")
+        }
+        Source::WorkContext => "Matrix: where you are".to_owned(),
+        Source::CompactedResume => "Matrix: the summary so far".to_owned(),
+        Source::Compact => "you: compact".to_owned(),
+        Source::Interrupt => "you: interrupt".to_owned(),
+        Source::Notice => "Matrix".to_owned(),
+    }
+}
+
+fn stop(stop: &StopReason) -> &str {
+    match stop {
+        StopReason::EndTurn => "finished speaking",
+        StopReason::ToolUse => "calls tools",
+        StopReason::MaxTokens => "output limit reached",
+        StopReason::Refusal => "refused",
+        StopReason::Pause => "paused",
+        StopReason::ContextOverflow => "context full",
+        StopReason::Interrupted => "interrupted",
+        StopReason::Other(word) => word,
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+    }
+}
+
+fn exit(exit: &Exit) -> String {
+    match exit {
+        Exit::DonePassed => "done, passed".to_owned(),
+        Exit::DoneFailed => "done, failed".to_owned(),
+        Exit::Interrupted(reason) => match reason {
+            InterruptReason::Stopped => "stopped by you".to_owned(),
+            InterruptReason::Quit => "Matrix was quit".to_owned(),
+            InterruptReason::TaskGone => "the task was put away".to_owned(),
+            InterruptReason::Budget => "the budget is used up".to_owned(),
+            InterruptReason::TurnLimit => "the turn limit is reached".to_owned(),
+            InterruptReason::Provider(why) => format!("the model API failed: {why}"),
+            InterruptReason::Storage(why) => format!("the disk failed: {why}"),
+            InterruptReason::Internal(why) => format!("a fault in Matrix: {why}"),
+        },
+    }
+}

@@ -1,0 +1,121 @@
+//! Which project a command is about, and where its files are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::{Fault, IdSource, SystemClock};
+use crate::config::paths::{Home, ProjectFolder, RepoFiles};
+use crate::config::{Environment, Layer, LayerFile, Merged, merge};
+use crate::git::place::{Place, PlaceError};
+use crate::model::Project;
+use crate::store::disk::{self, Disk, RealDisk};
+use crate::store::registry::Registry;
+use crate::store::{Sessions, StoreError};
+
+/// Where the person stands.
+pub struct Here {
+    chosen: Option<PathBuf>,
+}
+
+/// A registered project and its files.
+pub struct Located {
+    pub project: Project,
+    pub folder: ProjectFolder,
+}
+
+impl Located {
+    pub fn sessions(&self) -> Sessions {
+        Sessions::new(the_disk(), self.folder.sessions())
+    }
+}
+
+/// The machine's disk, as the store wants it.
+pub fn the_disk() -> Arc<dyn Disk> {
+    Arc::new(RealDisk)
+}
+
+pub fn new_ids() -> IdSource {
+    IdSource::new(Arc::new(SystemClock))
+}
+
+pub fn home() -> Result<Home, Fault> {
+    Ok(Home::from_env()?)
+}
+
+pub fn registry(home: &Home) -> Registry {
+    Registry::new(the_disk(), home.projects())
+}
+
+impl Here {
+    pub fn new(chosen: Option<PathBuf>) -> Self {
+        Self { chosen }
+    }
+
+    /// Returns the folder that a command is about.
+    pub fn folder(&self) -> Result<PathBuf, Fault> {
+        match &self.chosen {
+            Some(path) => Ok(path.clone()),
+            None => std::env::current_dir().map_err(|error| {
+                Fault::environment(format!("the working folder cannot be found: {error}"))
+                    .hint("go to a folder that exists")
+            }),
+        }
+    }
+
+    pub fn repository(&self) -> Result<Place, Fault> {
+        Ok(Place::of(&self.folder()?)?)
+    }
+
+    /// Returns the project that is registered for this repository.
+    pub fn located(&self, home: &Home) -> Result<Located, Fault> {
+        let place = self.repository()?;
+        match registry(home).find_path(&place.top)? {
+            Some(project) => Ok(Located { folder: home.project(project.id), project }),
+            None => Err(Fault::user(format!("{} is not registered yet", place.top.display()))
+                .hint("register it with `mxd init`")),
+        }
+    }
+
+    /// As [`Here::located`], or nothing if there is no project here.
+    pub fn try_located(&self, home: &Home) -> Result<Option<Located>, Fault> {
+        match Place::of(&self.folder()?) {
+            Ok(place) => Ok(registry(home)
+                .find_path(&place.top)?
+                .map(|project| Located { folder: home.project(project.id), project })),
+            Err(PlaceError::NotARepository(_) | PlaceError::Bare(_)) if self.chosen.is_none() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the settings files that apply here, whether they exist or not.
+    pub fn config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
+        let mut files = vec![(Layer::Global, home.config())];
+        let place = match Place::of(&self.folder()?) {
+            Ok(place) => place,
+            Err(PlaceError::NotARepository(_) | PlaceError::Bare(_)) if self.chosen.is_none() => return Ok(files),
+            Err(error) => return Err(error.into()),
+        };
+        files.push((Layer::Repo, RepoFiles::new(&place.top).config()));
+        if let Some(project) = registry(home).find_path(&place.top)? {
+            files.push((Layer::Local, home.project(project.id).config()));
+        }
+        Ok(files)
+    }
+
+    /// Returns the settings in force here.
+    pub fn settings(&self, home: &Home) -> Result<Merged, Fault> {
+        let files = self.config_files(home)?;
+        let mut layers = Vec::new();
+        for (layer, path) in files {
+            if let Some(bytes) = read(&path)? {
+                layers.push(LayerFile::read(layer, &path, &bytes));
+            }
+        }
+        merge(&Environment::from_env(), &layers)
+    }
+}
+
+/// Returns the content of a file, or nothing if there is none.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+    Ok(disk::read_all(&RealDisk, path).map_err(StoreError::io("read", path))?)
+}

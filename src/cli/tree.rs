@@ -1,0 +1,135 @@
+//! `mxd tree`: the tasks of a project, with what their sessions say of them.
+
+use serde::Serialize;
+
+use crate::base::{MicroUsd, TaskId, text};
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::place::{Here, Located, home, the_disk};
+use crate::model::fold::SessionState;
+use crate::model::{Status, TaskNode, Tree};
+use crate::store::Sessions;
+use crate::store::tree_file::TreeFile;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// One task per line, as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A task as programs read it.
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    node: &'a TaskNode,
+    depth: usize,
+    cost: MicroUsd,
+    tokens: u64,
+    turns: u64,
+    pending_messages: usize,
+    asks: usize,
+}
+
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+    let located = here.located(&home()?)?;
+    let Some(tree) = load(console, &located)? else {
+        if !args.json {
+            console.line("no tasks yet")?;
+        }
+        console.finish()?;
+        return Ok(0);
+    };
+    let sessions = located.sessions();
+    for node in tree.all() {
+        let state = sessions.active(node.id)?.state();
+        if args.json {
+            console.json(&row(&tree, node, &state))?;
+        } else {
+            console.line(&line(&tree, node, &state))?;
+        }
+    }
+    console.finish()?;
+    Ok(0)
+}
+
+/// Returns the saved tree, with a note for everything that did not fit together.
+pub fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Failure> {
+    let mut file = TreeFile::new(the_disk(), located.folder.tree());
+    let Some(loaded) = file.load()? else { return Ok(None) };
+    loaded.notes.iter().for_each(|note| console.note(&format!("warning: {note}")));
+    Ok(Some(loaded.tree))
+}
+
+/// Returns the task that `name` means: in the tree, or at least in the sessions.
+pub fn find(console: &mut Console, located: &Located, sessions: &Sessions, name: &str) -> Result<TaskId, Failure> {
+    let in_tree = match load(console, located)? {
+        Some(tree) => tree.find(name).map(|node| node.id),
+        None => Err(crate::model::tree::LookupError::Unknown(name.to_owned())),
+    };
+    match in_tree {
+        Ok(id) => Ok(id),
+        Err(error) => {
+            let known = name.trim().to_ascii_uppercase().parse().ok();
+            let known = known.filter(|id| sessions.path(*id).exists());
+            known.ok_or_else(|| crate::base::Fault::user(error.to_string()).hint("`mxd tree` lists the tasks").into())
+        }
+    }
+}
+
+fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &SessionState) -> Row<'a> {
+    Row {
+        node,
+        depth: tree.depth(node.id),
+        cost: state.usage.cost(),
+        tokens: state.usage.tokens().total(),
+        turns: state.turns.ended,
+        pending_messages: state.messages.len(),
+        asks: state.asks.len(),
+    }
+}
+
+fn line(tree: &Tree, node: &TaskNode, state: &SessionState) -> String {
+    let title = text::headline(&node.title, 60);
+    let mut parts = vec![format!("{}{} {title}", branches(tree, node), glyph(node, state)), node.status.to_string()];
+    if state.usage.cost() > MicroUsd::ZERO {
+        let bound = if state.usage.is_lower_bound() { "at least " } else { "" };
+        parts.push(format!("{bound}{}", state.usage.cost()));
+    }
+    if !state.asks.is_empty() {
+        parts.push(text::count(state.asks.len(), "question", "questions"));
+    }
+    if !state.messages.is_empty() {
+        parts.push(format!("{} waiting", text::count(state.messages.len(), "message", "messages")));
+    }
+    parts.push(node.id.short());
+    parts.join("  ")
+}
+
+fn glyph(node: &TaskNode, state: &SessionState) -> char {
+    match node.status {
+        _ if !state.asks.is_empty() => '?',
+        _ if node.parent.is_none() => '◆',
+        Status::Draft => '·',
+        Status::Pending => '○',
+        Status::InProgress => '●',
+        Status::Passed => '✓',
+        Status::Failed => '✗',
+        Status::Closed => '−',
+    }
+}
+
+/// Returns the lines that lead from the root to a task: `│ ├ `.
+fn branches(tree: &Tree, node: &TaskNode) -> String {
+    let is_last = |node: &TaskNode| {
+        let parent = node.parent.and_then(|parent| tree.get(parent));
+        parent.is_none_or(|parent| parent.children.last() == Some(&node.id))
+    };
+    if node.parent.is_none() {
+        return String::new();
+    }
+    let mut above: Vec<_> = tree.ancestors(node.id).filter(|above| above.parent.is_some()).collect();
+    above.reverse();
+    let mut out: String = above.iter().map(|above| if is_last(above) { "  " } else { "│ " }).collect();
+    out.push_str(if is_last(node) { "└ " } else { "├ " });
+    out
+}

@@ -1,0 +1,217 @@
+//! Changes to a file of settings, as text in and text out.
+//!
+//! Everything else in the file stays: order, unknown keys, repeated keys, the spelling of numbers. What is written is
+//! checked first, by the same walk that reads; a file that cannot be read is never rewritten.
+
+mod node;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::base::Fault;
+use crate::config::document::{self, Document, Rejected, shape};
+use crate::config::key_path::{InvalidPath, KeyPath};
+use crate::config::layer::Layer;
+use crate::config::problem::{Problem, Severity, Trouble};
+use crate::config::read::{self, LayerFile};
+use crate::config::table::{self, Kind, Nowhere, Resolved};
+use crate::config::validate::{Expected, Validator, is};
+use node::Node;
+
+/// A file that is to be changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Edit<'a> {
+    pub layer: Layer,
+    /// Its name, for messages.
+    pub file: &'a Path,
+    /// What it holds now. Empty if it does not exist.
+    pub text: &'a str,
+}
+
+/// Why a file stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    #[error(transparent)]
+    Path(#[from] InvalidPath),
+    #[error(transparent)]
+    Nowhere(#[from] Nowhere),
+    /// The file must be put right by hand first.
+    #[error("{0}")]
+    Broken(Box<Problem>),
+    /// The new value would not be accepted.
+    #[error("{0}")]
+    Refused(Box<Trouble>),
+    #[error("{path} is not set in {file}")]
+    NotSet { path: KeyPath, file: String },
+}
+
+impl From<EditError> for Fault {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Path(error) => Self::user(error.to_string())
+                .hint("a name that contains a dot stands in double quotes, for example: 'models.\"gpt-4.1\".window'"),
+            EditError::Nowhere(nowhere) => nowhere.into(),
+            EditError::Broken(problem) => (*problem).into(),
+            EditError::Refused(ref trouble) => {
+                let fault = Self::user(sentence(&error));
+                if let Trouble::Missing { key, field, .. } = &**trouble {
+                    return fault.hint(format!("set it first: mxd config set {key}.{field} …"));
+                }
+                fault.hint("nothing was changed")
+            }
+            EditError::NotSet { .. } => {
+                Self::user(sentence(&error)).hint("`mxd config list` shows where each value comes from")
+            }
+        }
+    }
+}
+
+fn refused(trouble: Trouble) -> EditError {
+    EditError::Refused(Box::new(trouble))
+}
+
+fn broken(problem: Problem) -> EditError {
+    EditError::Broken(Box::new(problem))
+}
+
+fn sentence(error: &EditError) -> String {
+    crate::base::sanitize::line(&error.to_string()).into_owned()
+}
+
+impl Edit<'_> {
+    /// Returns the file's text with the setting at `path` set to `value`: JSON, or a plain word where a text belongs.
+    pub fn set(&self, path: &str, value: &str) -> Result<String, EditError> {
+        let path: KeyPath = path.parse()?;
+        let resolved = table::resolve(&path)?;
+        if let Some(trouble) = table::find(path.key()).and_then(|key| read::not_here(key, &path, self.layer)) {
+            return Err(refused(trouble));
+        }
+        let value = accepted(resolved, &path, value)?;
+        self.change(&path, |root| root.set(path.parts(), Node::exact(&value)))
+    }
+
+    /// Returns the file's text without the setting at `path`. Anything can be removed, known or not.
+    pub fn unset(&self, path: &str) -> Result<String, EditError> {
+        let path: KeyPath = path.parse()?;
+        let absent = || EditError::NotSet { path: path.clone(), file: self.file.display().to_string() };
+        let mut removed = false;
+        let text = self.change(&path, |root| {
+            removed = root.unset(path.parts());
+            Ok(())
+        })?;
+        if removed { Ok(text) } else { Err(absent()) }
+    }
+
+    /// Returns the file's text with the server entry that has this hash approved.
+    pub fn approve(&self, hash: &str) -> Result<String, EditError> {
+        self.approvals(|approved| {
+            if !approved.iter().any(|known| known == hash) {
+                approved.push(hash.to_owned());
+            }
+        })
+    }
+
+    /// Returns the file's text with the approval of this hash taken back.
+    pub fn withdraw(&self, hash: &str) -> Result<String, EditError> {
+        self.approvals(|approved| approved.retain(|known| known != hash))
+    }
+
+    fn approvals(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {
+        const KEY: &str = "approvedMcpServers";
+        let file = LayerFile::read(self.layer, self.file, self.text.as_bytes());
+        let written = file.value(KEY).and_then(Value::as_array).into_iter().flatten();
+        let mut approved: Vec<String> = written.filter_map(|hash| hash.as_str().map(str::to_owned)).collect();
+        change(&mut approved);
+        self.set(KEY, &Value::from(approved).to_string())
+    }
+
+    /// Applies `change`, unless the file cannot be read or would have an error at or above `path` that it has not now.
+    fn change(&self, path: &KeyPath, change: impl FnOnce(&mut Node) -> Result<(), usize>) -> Result<String, EditError> {
+        let before = LayerFile::read(self.layer, self.file, self.text.as_bytes());
+        if let Some(spoilt) = before.problems().iter().find(|problem| problem.trouble.spoils_the_file()) {
+            return Err(broken(spoilt.clone()));
+        }
+        let mut root = self.parse()?;
+        if let Err(depth) = change(&mut root) {
+            return Err(self.in_the_way(&before, path.first(depth)));
+        }
+        let text = root.print().map_err(|error| {
+            let place = crate::config::Place { file: self.file.display().to_string(), at: None };
+            broken(Problem { place, trouble: Trouble::Syntax(error.to_string()) })
+        })?;
+        let known: Vec<&Trouble> = before.problems().iter().map(|problem| &problem.trouble).collect();
+        let after = LayerFile::read(self.layer, self.file, text.as_bytes());
+        let fresh = after.problems().iter().find(|problem| {
+            let touched = problem.trouble.key().is_none_or(|key| key.contains(path) || path.contains(key));
+            problem.severity() == Severity::Error && touched && !known.contains(&&problem.trouble)
+        });
+        match fresh {
+            Some(problem) => Err(refused(problem.trouble.clone())),
+            None => Ok(text),
+        }
+    }
+
+    fn parse(&self) -> Result<Node, EditError> {
+        let opened = document::open(self.text.as_bytes()).map_err(refused)?;
+        let document = Document::new(self.file.display().to_string(), opened.text);
+        let spoilt = |trouble, at| broken(Problem { place: document.place(at), trouble });
+        let rejected = |rejected: Rejected| spoilt(Trouble::Syntax(rejected.words), rejected.at);
+        match document.root().map_err(rejected)? {
+            Some(root) if is(root, b'{') => Node::parse(&document, root).map_err(rejected),
+            Some(root) => Err(spoilt(Trouble::NotAnObject(shape(root)), None)),
+            None => Ok(Node::empty()),
+        }
+    }
+
+    /// Returns the complaint about a value that stands where an object would have to be.
+    fn in_the_way(&self, file: &LayerFile, path: KeyPath) -> EditError {
+        let known = file.problems().iter().find(|problem| problem.trouble.key() == Some(&path));
+        match known {
+            Some(problem) => broken(problem.clone()),
+            None => EditError::NotSet { path, file: self.file.display().to_string() },
+        }
+    }
+}
+
+/// Returns `value` as JSON text of the kind that `path` takes.
+fn accepted(resolved: Resolved, path: &KeyPath, value: &str) -> Result<String, EditError> {
+    let Err(error) = check(resolved, path, value) else { return Ok(value.trim().to_owned()) };
+    let is_list = matches!(Document::new("", value).root(), Ok(Some(raw)) if is(raw, b'['));
+    let meant_as_list = is_list && matches!(resolved.kind, Kind::OneOrMany);
+    if !resolved.kind.is_text() || meant_as_list {
+        return Err(error);
+    }
+    let quoted = Value::from(value).to_string();
+    check(resolved, path, &quoted).map(|()| quoted)
+}
+
+/// Tells what is wrong with `json` as the value at `path`. What a person writes now may not even earn a warning.
+fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<(), EditError> {
+    let document = Document::new("", json);
+    let expected = Expected { kind: resolved.kind, key: resolved.key };
+    let wrong = |found: &str| {
+        refused(Trouble::Wrong {
+            key: path.clone(),
+            expected: resolved.kind.describe(),
+            found: found.to_owned(),
+            example: resolved.key.sample(),
+        })
+    };
+    let Ok(Some(raw)) = document.root() else { return Err(wrong("something else")) };
+    let whole = path.parts().len() == 1 && matches!(resolved.kind, Kind::Map { .. } | Kind::Object { .. });
+    if is(raw, b'n') && !whole {
+        return Ok(());
+    }
+    let mut validator = Validator::new(&document);
+    let value = validator.value(expected, raw, path);
+    match (value, validator.problems.into_iter().next()) {
+        (_, Some(problem)) => Err(refused(problem.trouble)),
+        (None, None) => Err(wrong(shape(raw))),
+        (Some(_), None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,178 @@
+//! Where files live: the data folder with its projects, and what belongs to a repository.
+//!
+//! Names only. Nothing here looks at a disk, apart from [`Home::from_env`], which asks the process for its
+//! environment and its working folder.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::base::{Fault, ProjectId, TaskId};
+use crate::model::BlobId;
+
+/// The variable that moves the data folder.
+pub const HOME_VARIABLE: &str = "MXD_HOME";
+
+/// The data folder: the person's settings, the registry of projects, and one folder per project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// Why there is no data folder.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoHome {
+    #[error("there is no folder to keep data in: this account has no home folder")]
+    Unknown,
+    #[error("{HOME_VARIABLE} is the relative path \"{}\", and the working folder is gone", .0.display())]
+    Relative(PathBuf),
+}
+
+impl From<NoHome> for Fault {
+    fn from(error: NoHome) -> Self {
+        Self::config(error.to_string()).hint(format!("set {HOME_VARIABLE} to the absolute path of a folder"))
+    }
+}
+
+impl Home {
+    /// Returns the data folder: `chosen` if it says something, made absolute against `cwd`, else `usual`.
+    pub fn locate(chosen: Option<&OsStr>, cwd: Option<&Path>, usual: Option<&Path>) -> Result<Self, NoHome> {
+        let chosen = chosen.filter(|value| !value.is_empty()).map(Path::new);
+        let root = match (chosen, cwd, usual) {
+            (Some(chosen), ..) if chosen.is_absolute() => chosen.to_owned(),
+            (Some(chosen), Some(cwd), _) => cwd.join(chosen.strip_prefix(".").unwrap_or(chosen)),
+            (Some(chosen), None, _) => return Err(NoHome::Relative(chosen.to_owned())),
+            (None, _, Some(usual)) => usual.to_owned(),
+            (None, _, None) => return Err(NoHome::Unknown),
+        };
+        Ok(Self { root })
+    }
+
+    /// Returns the data folder of this process.
+    pub fn from_env() -> Result<Self, NoHome> {
+        let usual = directories::ProjectDirs::from("", "", "mxd").map(|dirs| dirs.data_dir().to_owned());
+        let cwd = std::env::current_dir().ok();
+        Self::locate(std::env::var_os(HOME_VARIABLE).as_deref(), cwd.as_deref(), usual.as_deref())
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The person's settings, for all projects.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.json")
+    }
+
+    /// The registry of projects.
+    pub fn projects(&self) -> PathBuf {
+        self.root.join("projects.json")
+    }
+
+    pub fn project(&self, id: ProjectId) -> ProjectFolder {
+        ProjectFolder { root: self.root.join("projects").join(id.to_string()) }
+    }
+}
+
+/// What the data folder keeps of one project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFolder {
+    root: PathBuf,
+}
+
+impl ProjectFolder {
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The person's settings for this project.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.json")
+    }
+
+    pub fn tree(&self) -> PathBuf {
+        self.root.join("tree.json")
+    }
+
+    /// The file whose lock decides who may write. Never removed.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("engine.lock")
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    pub fn session(&self, task: TaskId) -> PathBuf {
+        self.sessions().join(format!("{task}.jsonl"))
+    }
+
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    pub fn blob(&self, id: &BlobId) -> PathBuf {
+        self.blobs().join(id.as_str())
+    }
+
+    pub fn worktrees(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+}
+
+/// What a repository carries under git for Matrix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepoFiles {
+    root: PathBuf,
+}
+
+impl RepoFiles {
+    /// Returns the files of the repository, or of the worktree, whose top folder is `top`.
+    pub fn new(top: &Path) -> Self {
+        Self { root: top.join(".mxd") }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The settings that a repository proposes.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.json")
+    }
+
+    /// What the project has learnt.
+    pub fn memory(&self) -> PathBuf {
+        self.root.join("memory.md")
+    }
+
+    /// The script that makes a new worktree ready to work in.
+    pub fn setup_hook(&self) -> PathBuf {
+        self.root.join("hooks").join("setup_worktree.sh")
+    }
+
+    pub fn setup_hook_example(&self) -> PathBuf {
+        self.root.join("hooks").join("setup_worktree.sh.example")
+    }
+
+    /// The folder of profiles.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
+    /// The folder of recurring tasks.
+    pub fn tasks(&self) -> PathBuf {
+        self.root.join("tasks")
+    }
+
+    pub fn task(&self, id: TaskId) -> PathBuf {
+        self.tasks().join(format!("{id}.json"))
+    }
+}
+
+#[cfg(test)]
+#[path = "paths_tests.rs"]
+mod tests;

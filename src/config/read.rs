@@ -1,0 +1,153 @@
+//! One file of settings, read: what it may say and says correctly, and everything that is wrong with it.
+//!
+//! A key that the layer may not set is left out here, before any merging, so that no later step can forget to.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::base::Fault;
+use crate::config::document::{self, Document, shape};
+use crate::config::key_path::KeyPath;
+use crate::config::layer::{Layer, Origin};
+use crate::config::problem::{self, Place, Problem, Spot, Trouble};
+use crate::config::table::{self, Allowed, KEYS, Key};
+use crate::config::trust;
+use crate::config::validate::{Expected, Validator, is};
+
+/// The format of files that this version writes and reads.
+const FORMAT: u64 = 1;
+
+/// What one file says.
+#[derive(Clone, Debug)]
+pub struct LayerFile {
+    pub layer: Layer,
+    file: String,
+    values: Map<String, Value>,
+    spots: BTreeMap<KeyPath, Spot>,
+    /// The hash of each server's whole entry.
+    server_hashes: BTreeMap<String, String>,
+    problems: Vec<Problem>,
+}
+
+impl LayerFile {
+    /// Returns what `bytes`, the content of `file`, say for `layer`. Never fails: problems are part of the answer.
+    pub fn read(layer: Layer, file: &Path, bytes: &[u8]) -> Self {
+        let file = file.display().to_string();
+        match document::open(bytes) {
+            Ok(opened) => {
+                let mut read = Self::read_text(layer, &file, opened.text);
+                if opened.had_mark {
+                    let place = Place { file, at: None };
+                    read.problems.insert(0, Problem { place, trouble: Trouble::ByteOrderMark });
+                }
+                read
+            }
+            Err(trouble) => {
+                let problem = Problem { place: Place { file: file.clone(), at: None }, trouble };
+                Self { problems: vec![problem], ..Self::empty(layer, file) }
+            }
+        }
+    }
+
+    fn empty(layer: Layer, file: String) -> Self {
+        let (values, spots, server_hashes) = (Map::new(), BTreeMap::new(), BTreeMap::new());
+        Self { layer, file, values, spots, server_hashes, problems: Vec::new() }
+    }
+
+    fn read_text(layer: Layer, file: &str, text: &str) -> Self {
+        let document = Document::new(file, text);
+        let mut validator = Validator::new(&document);
+        let mut read = Self::empty(layer, file.to_owned());
+        match document.root() {
+            Ok(None) => {}
+            Ok(Some(root)) if is(root, b'{') => read.read_keys(&mut validator, root),
+            Ok(Some(root)) => validator.report(root.get(), Trouble::NotAnObject(shape(root))),
+            Err(rejected) => validator.reject(rejected),
+        }
+        read.spots = validator.spots;
+        read.problems = validator.problems;
+        read.problems.sort_by_key(|problem| problem.place.at);
+        read
+    }
+
+    fn read_keys<'a>(&mut self, validator: &mut Validator<'a, '_>, root: &'a RawValue) {
+        for (path, raw) in validator.members(root, None).unwrap_or_default() {
+            let Some(key) = table::find(path.key()) else {
+                let nearest = table::nearest(path.key(), KEYS, None);
+                validator.report(raw.get(), Trouble::Unknown { key: path, nearest });
+                continue;
+            };
+            if let Some(trouble) = not_here(key, &path, self.layer) {
+                validator.report(raw.get(), trouble);
+                continue;
+            }
+            let resettable = !matches!(key.kind, table::Kind::Map { .. } | table::Kind::Object { .. });
+            let value = if resettable && is(raw, b'n') {
+                Some(Value::Null)
+            } else {
+                validator.value(Expected { kind: &key.kind, key }, raw, &path)
+            };
+            let Some(value) = value else { continue };
+            match key.name {
+                "version" => {
+                    if let Some(newer) = value.as_u64().filter(|format| *format > FORMAT) {
+                        validator.report(raw.get(), Trouble::Newer(newer));
+                    }
+                }
+                "$schema" => {}
+                "mcpServers" => {
+                    self.server_hashes = trust::hashes(raw);
+                    self.values.insert(key.name.to_owned(), value);
+                }
+                _ => {
+                    self.values.insert(key.name.to_owned(), value);
+                }
+            }
+        }
+    }
+
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Returns the errors of this file as one fault, or nothing.
+    pub fn fault(&self) -> Option<Fault> {
+        problem::fault(&self.problems)
+    }
+
+    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    pub(super) fn server_hash(&self, name: &str) -> Option<&str> {
+        self.server_hashes.get(name).map(String::as_str)
+    }
+
+    /// Returns the place of a key in this file.
+    pub fn place(&self, path: &KeyPath) -> Place {
+        Place { file: self.file.clone(), at: self.spots.get(path).copied() }
+    }
+
+    pub(super) fn origin(&self, path: &KeyPath) -> Origin {
+        Origin::File { layer: self.layer, place: self.place(path) }
+    }
+}
+
+/// Returns why `layer` may not set `key`, and where it belongs, or nothing if it may.
+pub(super) fn not_here(key: &Key, path: &KeyPath, layer: Layer) -> Option<Trouble> {
+    let why = key.allowed.refusal(layer)?;
+    let instead = match key.allowed {
+        Allowed::Everywhere | Allowed::Person(_) => {
+            format!("set it for yourself with `mxd config set --global {path} …` or --local")
+        }
+        Allowed::Project(_) => format!("set it with `mxd config set --local {path} …`"),
+    };
+    Some(Trouble::NotHere { key: path.clone(), layer, why, instead })
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

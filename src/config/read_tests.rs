@@ -1,0 +1,202 @@
+use super::*;
+use crate::config::Severity;
+use proptest::prelude::*;
+
+fn read(text: &str) -> LayerFile {
+    LayerFile::read(Layer::Global, Path::new("config.json"), text.as_bytes())
+}
+
+fn sentences(file: &LayerFile) -> Vec<String> {
+    file.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn an_empty_file_is_no_settings() {
+    for text in ["", " \n\t\n", "{}"] {
+        assert_eq!(read(text).problems(), []);
+    }
+}
+
+#[test]
+fn a_syntax_error_says_file_line_column_and_the_parsers_words() {
+    let cases = [
+        ("{\n  \"model\": \"a\"\n  \"theme\": \"b\"\n}", "config.json:3:3: this is not JSON: expected `,` or `}`"),
+        ("{\"model\": }", "config.json:1:11: this is not JSON: expected value"),
+        ("{} x", "config.json:1:4: this is not JSON: trailing characters"),
+        ("{\"model\": \"a\",}", "config.json:1:15: this is not JSON: trailing comma"),
+        ("{ // note\n}", "config.json:1:3: this is not JSON: key must be a string"),
+        ("{", "config.json:1:1: this is not JSON: EOF while parsing an object"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(sentences(&read(text)), [expected], "{text}");
+        assert!(read(text).values.is_empty());
+    }
+}
+
+#[test]
+fn what_is_no_settings_at_all_gets_a_sentence() {
+    let of = |bytes: &[u8]| sentences(&LayerFile::read(Layer::Global, Path::new("c"), bytes)).join("|");
+    assert!(of(b"{\"model\": \"\xff\"}").contains("not UTF-8 text (byte 11 "), "{}", of(b"{\"model\": \"\xff\"}"));
+    assert!(of(b"[1]").contains("this file holds a list"));
+    assert!(of(b"\"model\"").contains("this file holds a text"));
+    assert!(of(b"null").contains("this file holds null"));
+    assert!(of(b"{\"version\": 2}").contains("format 2"));
+}
+
+#[test]
+fn a_byte_order_mark_is_named_and_ignored() {
+    let file = read("\u{feff}{\"model\": 5}");
+    assert_eq!(file.problems().len(), 2);
+    assert!(matches!(file.problems()[0].trouble, Trouble::ByteOrderMark));
+    assert!(sentences(&file)[1].starts_with("config.json:1:11:"));
+    assert_eq!(read("\u{feff}{\"model\": \"m\"}").value("model"), Some(&Value::from("m")));
+}
+
+#[test]
+fn all_problems_are_reported_and_the_rest_counts() {
+    let file = read(
+        r#"{
+  "modle": "x",
+  "maxDepth": 0,
+  "budgetUsd": -1,
+  "theme": "dark",
+  "theme": "light",
+  "authGroups": {
+    "a": {"provider": "antropic", "apikey": "sk-secret-value-123456"},
+    "b": {"provider": "openai", "baseUrl": "localhost:1"},
+    "c": {"apiKey": "k"},
+    "d": {"provider": "anthropic", "api": "chat"},
+    "good": {"provider": "openai"}
+  },
+  "mcpServers": {
+    "bad name": {"command": "x"},
+    "both": {"command": "x", "url": "http://h/"},
+    "none": {},
+    "fine": {"url": "http://h/"}
+  }
+}"#,
+    );
+    let sentences = sentences(&file);
+    let expected = [
+        ("config.json:2:", "there is no setting modle; it is ignored (did you mean model?)"),
+        ("config.json:3:15:", "maxDepth must be a whole number from 1 to 64, but here is the number 0"),
+        ("config.json:4:", "budgetUsd must be an amount of dollars, 0.01 or more, but here is the number -1"),
+        ("config.json:5:3:", "theme is written more than once"),
+        ("config.json:8:", "authGroups.a.provider must be one of"),
+        ("config.json:8:", "no setting authGroups.a.apikey; it is ignored (did you mean authGroups.a.apiKey?)"),
+        ("config.json:9:", "authGroups.b.baseUrl must be an address"),
+        ("config.json:10:", "authGroups.c has no \"provider\""),
+        ("config.json:11:", "authGroups.d has \"api\""),
+        ("config.json:15:", "mcpServers.\"bad name\" has a name that no server can have"),
+        ("config.json:16:", "mcpServers.both has both"),
+        ("config.json:17:", "mcpServers.none needs \"command\""),
+    ];
+    assert_eq!(sentences.len(), expected.len(), "{sentences:#?}");
+    for (sentence, (place, words)) in sentences.iter().zip(expected) {
+        assert!(sentence.starts_with(place) && sentence.contains(words), "{sentence}\nexpected {place} {words}");
+    }
+    assert!(!sentences.join("").contains("secret"));
+    assert_eq!(file.value("theme"), Some(&Value::from("light")));
+    let names = |key: &str| file.value(key).unwrap().as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names("authGroups"), ["good"]);
+    assert_eq!(names("mcpServers"), ["fine"]);
+    assert!(file.fault().unwrap().message.starts_with("9 problems in the settings:"), "{}", file.fault().unwrap());
+}
+
+#[test]
+fn a_wrong_value_is_shown_unless_it_may_be_a_secret() {
+    let shown = |text: &str| sentences(&read(text)).join("|");
+    assert!(shown(r#"{"durability": "never"}"#).contains("here is the text \"never\""));
+    assert!(shown(r#"{"maxDepth": 1e999}"#).contains("here is the number 1e999"));
+    assert!(shown(r#"{"maxDepth": true}"#).contains("here is true"));
+    for hidden in [
+        r#"{"authGroups": "hunter2"}"#,
+        r#"{"authGroups": {"a": {"provider": "openai", "apiKey": "hunter2 with spaces"}}}"#,
+        r#"{"authGroups": {"a": {"provider": "openai", "apiKey": ["hunter2"]}}}"#,
+        r#"{"authGroups": {"a": {"provider": "openai", "baseUrl": "ftp://u:hunter2@h"}}}"#,
+        r#"{"authGroups": {"a": {"provider": "sk-ant-hunter2-hunter2-abcd"}}}"#,
+        r#"{"mcpServers": {"a": {"url": "http://h", "headers": {"A": "hunter2\nB: c"}}}}"#,
+    ] {
+        let sentence = shown(hidden);
+        assert!(!sentence.is_empty() && !sentence.contains("hunter2"), "{sentence}");
+    }
+}
+
+#[test]
+fn a_masked_secret_is_not_taken_for_one() {
+    let masked = r#"{"authGroups": {"a": {"provider": "anthropic", "apiKey": "****abcd"}}}"#;
+    assert!(sentences(&read(masked))[0].contains("not the masked form"));
+    let masked = r#"{"authGroups": {"a": {"provider": "openai", "baseUrl": "http://****@host/v1"}}}"#;
+    assert_eq!(read(masked).problems().len(), 1);
+}
+
+#[test]
+fn a_hostile_name_cannot_steer_the_terminal() {
+    let sentence = sentences(&read("{\"\\u001b]0;x\\u0007mod\u{202e}el\": 1}")).join("");
+    assert!(!sentence.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{sentence:?}");
+}
+
+#[test]
+fn half_a_character_and_endless_nesting_are_errors_and_not_crashes() {
+    assert!(sentences(&read("{\"\\ud800\": 1}"))[0].contains("this is not JSON"));
+    let deep = format!("{{\"mcpServers\": {}{}}}", "[".repeat(200_000), "]".repeat(200_000));
+    assert!(read(&deep).fault().is_some());
+    let deep = format!("{{\"other\": {}{}}}", "[".repeat(200_000), "]".repeat(200_000));
+    assert!(read(&deep).fault().is_none());
+}
+
+#[test]
+fn null_means_not_set() {
+    let file = read(r#"{"model": null, "budgetUsd": null, "keys": {"quit": null}, "cache": {"root": null}}"#);
+    assert_eq!(file.problems(), []);
+    assert_eq!(read(r#"{"keys": null}"#).problems().len(), 1);
+}
+
+fn jsonish() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"model\"",
+        "\"authGroups\"",
+        "\"mcpServers\"",
+        "\"provider\"",
+        "\"a\"",
+        "1",
+        "-0.5",
+        "1e999",
+        "null",
+        "true",
+        "\"\\ud800\"",
+        "\n",
+        " ",
+        "\u{feff}",
+        "\"env\"",
+        "\"command\"",
+        "\"é\"",
+    ]);
+    prop::collection::vec(word, 0..24).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        LayerFile::read(Layer::Repo, Path::new("f"), &bytes);
+    }
+
+    #[test]
+    fn nothing_that_looks_like_json_makes_the_reader_panic(text in jsonish()) {
+        for layer in Layer::ALL {
+            let file = LayerFile::read(layer, Path::new("f"), text.as_bytes());
+            for problem in file.problems() {
+                if let Some(at) = problem.place.at {
+                    prop_assert!(at.line >= 1 && at.line <= text.matches('\n').count() + 1);
+                }
+                prop_assert!(matches!(problem.severity(), Severity::Warning | Severity::Error));
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Settings as a person or a script reads them: masked, with the origin of each value.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::base::{Fault, sanitize};
+use crate::config::key_path::KeyPath;
+use crate::config::layer::Origin;
+use crate::config::mask;
+use crate::config::merge::{Effective, Merged};
+use crate::config::table::{self, Nowhere};
+
+/// A value that may be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    pub path: KeyPath,
+    /// Without secrets.
+    pub value: Value,
+    pub origin: Origin,
+}
+
+impl Shown {
+    fn of(effective: &Effective) -> Self {
+        let kind = table::resolve(&effective.path).map(|resolved| resolved.kind);
+        let value = kind.map_or(Value::Null, |kind| mask::masked(kind, &effective.value));
+        Self { path: effective.path.clone(), value, origin: effective.origin.clone() }
+    }
+
+    /// Returns the value as `mxd config get` prints it: a text without quotes, everything else as JSON.
+    pub fn plain(&self) -> String {
+        let text = self.value.as_str().map_or_else(|| format!("{:#}", self.value), str::to_owned);
+        sanitize::lines(&text).into_owned()
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = format!("{} = {}", self.path, self.value);
+        write!(f, "{}  ({})", sanitize::line(&line), self.origin)
+    }
+}
+
+impl Serialize for Shown {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = Map::new();
+        object.insert("key".to_owned(), Value::from(self.path.to_string()));
+        object.insert("value".to_owned(), self.value.clone());
+        object.insert("origin".to_owned(), Value::from(self.origin.word()));
+        match &self.origin {
+            Origin::File { place, .. } => {
+                object.insert("file".to_owned(), Value::from(place.file.as_str()));
+                object.extend(place.at.map(|spot| ("line".to_owned(), Value::from(spot.line))));
+            }
+            Origin::Environment(names) => {
+                object.insert("variables".to_owned(), Value::from(names.clone()));
+            }
+            Origin::Default | Origin::Several => {}
+        }
+        object.serialize(serializer)
+    }
+}
+
+impl Merged {
+    /// Returns every value in force, in the order of the table.
+    pub fn list(&self) -> Vec<Shown> {
+        self.effective.iter().map(Shown::of).collect()
+    }
+
+    /// Returns the value at `path`, or nothing if it is a setting that nobody set.
+    pub fn get(&self, path: &KeyPath) -> Result<Option<Shown>, Nowhere> {
+        table::resolve(path)?;
+        let list = self.list();
+        if let Some(holder) = list.iter().find(|shown| shown.path.contains(path)) {
+            let below = &path.parts()[holder.path.parts().len()..];
+            let value = below.iter().try_fold(&holder.value, |value, part| value.get(part.as_str()));
+            let found = value.filter(|value| !value.is_null());
+            return Ok(found.map(|value| Shown {
+                path: path.clone(),
+                value: value.clone(),
+                origin: holder.origin.clone(),
+            }));
+        }
+        let parts: Vec<&Shown> = list.iter().filter(|shown| path.contains(&shown.path)).collect();
+        let origin = match parts.as_slice() {
+            [] => return Ok(None),
+            [first, rest @ ..] if rest.iter().all(|part| part.origin.word() == first.origin.word()) => {
+                match &first.origin {
+                    Origin::File { layer, place } => {
+                        Origin::File { layer: *layer, place: crate::config::Place { at: None, ..place.clone() } }
+                    }
+                    other => other.clone(),
+                }
+            }
+            _ => Origin::Several,
+        };
+        let value = parts.iter().map(|part| (part.path.last().to_owned(), part.value.clone())).collect();
+        Ok(Some(Shown { path: path.clone(), value: Value::Object(value), origin }))
+    }
+}
+
+impl fmt::Display for Nowhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sentence = match self {
+            Self::Unknown { at, nearest: Some(nearest) } => {
+                format!("there is no setting {at} (did you mean {nearest}?)")
+            }
+            Self::Unknown { at, nearest: None } => format!("there is no setting {at}"),
+            Self::NoParts { at, expected } => format!("{at} has no parts: it is {expected}"),
+            Self::Name { at, names } => format!("{at} {}", names.complaint()),
+        };
+        f.write_str(&sanitize::line(&sentence))
+    }
+}
+
+impl std::error::Error for Nowhere {}
+
+impl From<Nowhere> for Fault {
+    fn from(nowhere: Nowhere) -> Self {
+        let fault = Self::user(nowhere.to_string());
+        match &nowhere {
+            Nowhere::Unknown { at, .. } if at.parts().len() > 2 => fault
+                .hint("a name that contains a dot stands in double quotes, for example: 'models.\"gpt-4.1\".window'"),
+            Nowhere::Unknown { .. } => fault.hint("`mxd config list` shows the settings in force"),
+            Nowhere::NoParts { .. } => fault.hint("set the whole value at once"),
+            Nowhere::Name { .. } => fault,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "show_tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! Which tool servers may start. A server that a repository brings along does nothing until the person approves
+//! exactly that entry: approvals are hashes of the entry's content, so a changed entry asks again.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::config::layer::Origin;
+use crate::config::settings::McpServer;
+
+/// Whether a server may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    Active,
+    /// A repository asks for it; approving means remembering this hash in the local settings.
+    NeedsApproval {
+        hash: String,
+    },
+    /// Switched off in the settings.
+    Disabled,
+}
+
+/// A server of external tools, and whether it may start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    pub name: String,
+    pub state: ServerState,
+    pub origin: Origin,
+    pub server: McpServer,
+}
+
+/// Returns the hash of each entry of the object `servers`. An entry nested too deep to be understood is hashed as it
+/// is written.
+pub(super) fn hashes(servers: &RawValue) -> BTreeMap<String, String> {
+    let entries: BTreeMap<String, &RawValue> = serde_json::from_str(servers.get()).unwrap_or_default();
+    let hashed = entries.into_iter().map(|(name, raw)| {
+        let understood = serde_json::from_str(raw.get()).map(|entry: Value| hash(&entry));
+        (name, understood.unwrap_or_else(|_| blake3::hash(raw.get().as_bytes()).to_hex().to_string()))
+    });
+    hashed.collect()
+}
+
+/// Returns the BLAKE3 hash, in hex, of an entry's canonical form: compact, names sorted. It covers fields that this
+/// version ignores, because a later one may obey them.
+pub fn hash(entry: &Value) -> String {
+    blake3::hash(canonical(entry).to_string().as_bytes()).to_hex().to_string()
+}
+
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let sorted: BTreeMap<&String, Value> =
+                object.iter().map(|(name, value)| (name, canonical(value))).collect();
+            Value::Object(sorted.into_iter().map(|(name, value)| (name.clone(), value)).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(canonical).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+#[path = "trust_tests.rs"]
+mod tests;

@@ -1,0 +1,287 @@
+//! One walk over a value by its kind: gives what is right, reports everything that is not.
+//!
+//! An entry with a wrong field is left out as a whole: half an auth group or half a server is not what anybody
+//! meant. Its neighbours stay.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::base::{MicroUsd, text};
+use crate::config::document::{Document, Rejected, shape};
+use crate::config::key_path::KeyPath;
+use crate::config::mask;
+use crate::config::problem::{Problem, Spot, Trouble};
+use crate::config::table::{self, Key, Kind, Names, Need, Rule};
+
+/// How much of a wrong value a message repeats.
+const SHOWN_CHARS: usize = 40;
+/// What a masked secret starts with. Such a text was copied from a screen and is no secret.
+const MASK: &str = "****";
+
+/// Walks one document.
+pub(super) struct Validator<'a, 'd> {
+    pub(super) document: &'d Document<'a>,
+    pub(super) problems: Vec<Problem>,
+    /// Where each accepted key stands.
+    pub(super) spots: BTreeMap<KeyPath, Spot>,
+}
+
+/// What a walk expects: the kind, and the declared key whose example helps.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    pub(super) kind: &'static Kind,
+    pub(super) key: &'static Key,
+}
+
+impl<'a, 'd> Validator<'a, 'd> {
+    pub(super) fn new(document: &'d Document<'a>) -> Self {
+        Self { document, problems: Vec::new(), spots: BTreeMap::new() }
+    }
+
+    pub(super) fn report(&mut self, part: &str, trouble: Trouble) {
+        self.problems.push(Problem { place: self.document.place(self.document.spot_of(part)), trouble });
+    }
+
+    pub(super) fn reject(&mut self, Rejected { words, at }: Rejected) {
+        self.problems.push(Problem { place: self.document.place(at), trouble: Trouble::Syntax(words) });
+    }
+
+    /// Returns the members of `raw` by name, the last of each, in the order of the text.
+    pub(super) fn members(
+        &mut self,
+        raw: &'a RawValue,
+        path: Option<&KeyPath>,
+    ) -> Option<Vec<(KeyPath, &'a RawValue)>> {
+        let members = self.document.members(raw).map_err(|rejected| self.reject(rejected)).ok()?;
+        let mut seen = HashSet::new();
+        let mut kept = Vec::with_capacity(members.len());
+        for member in members.into_iter().rev() {
+            let path = path.map_or_else(|| KeyPath::top(&member.name), |above| above.child(&member.name));
+            if seen.insert(member.name) {
+                if let Some(spot) = self.document.spot_of(member.key) {
+                    self.spots.insert(path.clone(), spot);
+                }
+                kept.push((path, member.value));
+            } else {
+                self.report(member.key, Trouble::Duplicate { key: path });
+            }
+        }
+        kept.reverse();
+        Some(kept)
+    }
+
+    /// Returns `raw` as a value of the expected kind, or nothing after saying what is wrong with it.
+    pub(super) fn value(&mut self, expected: Expected, raw: &'a RawValue, path: &KeyPath) -> Option<Value> {
+        match expected.kind {
+            Kind::Map { names, of, .. } => self.map(expected, *names, of, raw, path),
+            Kind::Object { fields, rule } => self.object(expected, fields, *rule, raw, path),
+            Kind::List(of) => self.list(expected, of, raw, path),
+            Kind::OneOrMany if is(raw, b'[') => self.list(expected, &Kind::Text, raw, path),
+            Kind::OneOrMany => self.scalar(expected, &Kind::Text, raw, path),
+            scalar => self.scalar(expected, scalar, raw, path),
+        }
+    }
+
+    fn wrong(&mut self, expected: Expected, raw: &RawValue, path: &KeyPath) {
+        let trouble = Trouble::Wrong {
+            key: path.clone(),
+            expected: expected.kind.describe(),
+            found: found(expected.kind, raw),
+            example: expected.key.sample(),
+        };
+        self.report(raw.get(), trouble);
+    }
+
+    fn scalar(&mut self, expected: Expected, kind: &Kind, raw: &'a RawValue, path: &KeyPath) -> Option<Value> {
+        let value = if is(raw, b'{') || is(raw, b'[') { None } else { serde_json::from_str(raw.get()).ok() };
+        let value = value.filter(|value| fits(kind, value));
+        if value.is_none() {
+            self.wrong(expected, raw, path);
+        }
+        value
+    }
+
+    fn list(&mut self, expected: Expected, of: &'static Kind, raw: &'a RawValue, path: &KeyPath) -> Option<Value> {
+        if !is(raw, b'[') {
+            self.wrong(expected, raw, path);
+            return None;
+        }
+        let items = self.document.items(raw).map_err(|rejected| self.reject(rejected)).ok()?;
+        let checked: Vec<Option<Value>> = items
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| self.value(Expected { kind: of, ..expected }, item, &path.child(index.to_string())))
+            .collect();
+        checked.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
+    }
+
+    fn map(
+        &mut self,
+        expected: Expected,
+        names: Names,
+        of: &'static Kind,
+        raw: &'a RawValue,
+        path: &KeyPath,
+    ) -> Option<Value> {
+        if !is(raw, b'{') {
+            self.wrong(expected, raw, path);
+            return None;
+        }
+        let mut map = Map::new();
+        for (entry, value) in self.members(raw, Some(path))? {
+            if !names.accepts(entry.last()) {
+                let trouble = Trouble::Clash { key: entry, why: names.complaint(), example: expected.key.sample() };
+                self.report(value.get(), trouble);
+            } else if is(value, b'n') {
+                map.insert(entry.last().to_owned(), Value::Null);
+            } else if let Some(value) = self.value(Expected { kind: of, ..expected }, value, &entry) {
+                map.insert(entry.last().to_owned(), value);
+            }
+        }
+        Some(Value::Object(map))
+    }
+
+    fn object(
+        &mut self,
+        expected: Expected,
+        fields: &'static [Key],
+        rule: Rule,
+        raw: &'a RawValue,
+        path: &KeyPath,
+    ) -> Option<Value> {
+        if !is(raw, b'{') {
+            self.wrong(expected, raw, path);
+            return None;
+        }
+        let mut object = Map::new();
+        let mut whole = true;
+        for (entry, value) in self.members(raw, Some(path))? {
+            let Some(key) = table::field(fields, entry.last()) else {
+                let nearest = table::nearest(entry.last(), fields, Some(path));
+                self.report(value.get(), Trouble::Unknown { key: entry, nearest });
+                continue;
+            };
+            if is(value, b'n') {
+                object.insert(key.name.to_owned(), Value::Null);
+                continue;
+            }
+            match self.value(Expected { kind: &key.kind, key }, value, &entry) {
+                Some(value) => {
+                    object.insert(key.name.to_owned(), value);
+                }
+                None => whole = false,
+            }
+        }
+        if !whole {
+            return None;
+        }
+        self.complete(expected, fields, rule, &object, raw, path).then_some(Value::Object(object))
+    }
+
+    /// Tells whether the fields that are there make sense together.
+    fn complete(
+        &mut self,
+        expected: Expected,
+        fields: &'static [Key],
+        rule: Rule,
+        object: &Map<String, Value>,
+        raw: &RawValue,
+        path: &KeyPath,
+    ) -> bool {
+        let has = |name: &str| object.get(name).is_some_and(|value| !value.is_null());
+        let missing = fields.iter().find(|key| key.need == Need::Required && !has(key.name));
+        let trouble = if let Some(key) = missing {
+            Some(Trouble::Missing { key: path.clone(), field: key.name, example: key.sample() })
+        } else {
+            let why = match rule {
+                Rule::None => None,
+                Rule::AuthGroup => auth_group_clash(object.get("provider").and_then(Value::as_str), has),
+                Rule::McpServer => server_clash(has),
+            };
+            why.map(|why| Trouble::Clash { key: path.clone(), why, example: expected.key.sample() })
+        };
+        let complete = trouble.is_none();
+        if let Some(trouble) = trouble {
+            self.report(raw.get(), trouble);
+        }
+        complete
+    }
+}
+
+fn auth_group_clash(provider: Option<&str>, has: impl Fn(&str) -> bool) -> Option<&'static str> {
+    if has("api") && provider != Some("openai") {
+        return Some("has \"api\", which only the provider \"openai\" takes");
+    }
+    if has("script") && provider != Some("scripted") {
+        return Some("has \"script\", which only the provider \"scripted\" takes");
+    }
+    None
+}
+
+fn server_clash(has: impl Fn(&str) -> bool) -> Option<&'static str> {
+    match (has("command"), has("url")) {
+        (false, false) => Some("needs \"command\" (a program to start) or \"url\" (a server that runs)"),
+        (true, true) => Some("has both \"command\" and \"url\"; keep one"),
+        (true, false) => has("headers").then_some("has \"headers\", which only a server with \"url\" takes"),
+        (false, true) => (has("args") || has("env") || has("cwd"))
+            .then_some("has \"args\", \"env\" or \"cwd\", which only a server with \"command\" takes"),
+    }
+}
+
+pub(super) fn is(raw: &RawValue, first: u8) -> bool {
+    raw.get().as_bytes().first() == Some(&first)
+}
+
+/// Tells whether `value` is of the scalar kind `kind`.
+fn fits(kind: &Kind, value: &Value) -> bool {
+    let text = value.as_str();
+    let has = |check: &dyn Fn(&str) -> bool| text.is_some_and(check);
+    match kind {
+        Kind::Text | Kind::Path => has(&|text| !text.trim().is_empty() && !text.contains(char::is_control)),
+        Kind::Free => has(&|text| !text.contains('\0')),
+        Kind::Variable => has(&|text| !text.contains('\0') && !text.starts_with(MASK)),
+        Kind::Header => has(&|text| !text.contains(char::is_control) && !text.starts_with(MASK)),
+        Kind::Credential => {
+            has(&|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.starts_with(MASK))
+        }
+        Kind::Hash => has(&|text| text.parse::<crate::model::BlobId>().is_ok()),
+        Kind::Url => has(&is_http_address),
+        Kind::Choice(words) => has(&|text| words.contains(&text)),
+        Kind::Flag => value.is_boolean(),
+        Kind::Whole { min, max } => value.as_u64().is_some_and(|number| (*min..=*max).contains(&number)),
+        Kind::Dollars { min } => {
+            value.as_f64().is_some_and(|dollars| dollars >= *min && MicroUsd::from_dollars(dollars).is_some())
+        }
+        Kind::OneOrMany | Kind::List(_) | Kind::Map { .. } | Kind::Object { .. } => false,
+    }
+}
+
+/// Returns what the single value at `path` must be, if `value` is not that.
+pub(super) fn refusal(path: &KeyPath, value: &Value) -> Option<String> {
+    let kind = table::resolve(path).ok()?.kind;
+    (!fits(kind, value)).then(|| kind.describe())
+}
+
+fn is_http_address(text: &str) -> bool {
+    let plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    // Shown forms of an address have a mask where a password was.
+    let masked = text.contains(MASK);
+    plain
+        && !masked
+        && reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// Returns what was found instead, in words that give no secret away.
+fn found(kind: &Kind, raw: &RawValue) -> String {
+    let scalar = !is(raw, b'{') && !is(raw, b'[');
+    if !kind.is_public() || !scalar || raw.get() == shape(raw) {
+        return shape(raw).to_owned();
+    }
+    // A secret in the wrong place is still a secret.
+    let shown = mask::scrub(raw.get().trim_matches('"'));
+    let quote = if is(raw, b'"') { "\"" } else { "" };
+    let shown = text::headline(&shown, SHOWN_CHARS);
+    format!("{} {quote}{shown}{quote}", shape(raw).replacen("a ", "the ", 1))
+}

@@ -1,0 +1,6 @@
+//! Git, as far as Matrix needs it. The only room that knows what a repository looks like.
+//!
+//! Reading goes through libgit2. Nothing here knows what a task is.
+
+pub mod commit;
+pub mod place;

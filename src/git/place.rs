@@ -1,0 +1,124 @@
+//! Where a folder stands in git: which repository, which checkout of it, on which branch.
+
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+
+use crate::base::Fault;
+
+/// The repository that a folder is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The top folder of the repository's main checkout.
+    pub top: PathBuf,
+    /// The folder asked about is in this other checkout of the same repository.
+    pub linked: Option<PathBuf>,
+}
+
+/// Why a folder cannot be worked on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    #[error("{} does not exist", .0.display())]
+    Missing(PathBuf),
+    #[error("{} is not inside a git repository", .0.display())]
+    NotARepository(PathBuf),
+    #[error("{} is a bare repository: it has no checkout to work in", .0.display())]
+    Bare(PathBuf),
+    #[error("the repository {} has no commit yet", .0.display())]
+    NoCommit(PathBuf),
+    #[error("the repository {} has no branch checked out (its HEAD is detached)", .0.display())]
+    Detached(PathBuf),
+    #[error("the repository {} belongs to another user, and git refuses to trust it", .0.display())]
+    NotOurs(PathBuf),
+    #[error("the branch name {0:?} is not valid UTF-8")]
+    BranchName(String),
+    #[error("git cannot read {}: {message}", .path.display())]
+    Git { path: PathBuf, message: String },
+}
+
+impl From<PlaceError> for Fault {
+    fn from(error: PlaceError) -> Self {
+        let fault = Self::user(error.to_string());
+        match error {
+            PlaceError::Missing(_) => fault.hint("check the path"),
+            PlaceError::NotARepository(path) => fault
+                .hint(format!("make it one with `git init {0}`", quoted(&path)))
+                .hint("or go to a folder that is in one"),
+            PlaceError::Bare(_) => fault.hint("make a clone with a checkout (`git clone`) and use that"),
+            PlaceError::NoCommit(top) => {
+                fault.hint(format!("make the first one with `git -C {} commit --allow-empty -m start`", quoted(&top)))
+            }
+            PlaceError::Detached(top) => {
+                fault.hint(format!("check out a branch with `git -C {} switch <branch>`", quoted(&top)))
+            }
+            PlaceError::NotOurs(top) => {
+                fault.hint(format!("if you trust it: `git config --global --add safe.directory {}`", quoted(&top)))
+            }
+            PlaceError::BranchName(_) => fault.hint("rename the branch with `git branch -m <name>`"),
+            PlaceError::Git { .. } => fault,
+        }
+    }
+}
+
+/// Returns a path as it can be pasted into a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'));
+    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+impl Place {
+    /// Returns the repository that `folder` is in.
+    pub fn of(folder: &Path) -> Result<Self, PlaceError> {
+        let folder = std::fs::canonicalize(folder).map_err(|_| PlaceError::Missing(folder.to_owned()))?;
+        let repository = open(&folder)?;
+        let checkout = repository.workdir().map(canonical);
+        let main = if repository.is_worktree() {
+            // The main checkout is the one whose folder holds what all checkouts share.
+            open(repository.commondir())?
+        } else {
+            repository
+        };
+        let bare = || PlaceError::Bare(main.path().to_owned());
+        let top = main.workdir().map(canonical).filter(|_| !main.is_bare()).ok_or_else(bare)?;
+        let linked = checkout.filter(|checkout| *checkout != top);
+        Ok(Self { top, linked })
+    }
+
+    /// Returns the branch that the main checkout is on, if work can start from there.
+    pub fn branch(&self) -> Result<String, PlaceError> {
+        let failed =
+            |error: git2::Error| PlaceError::Git { path: self.top.clone(), message: error.message().to_owned() };
+        let repository = open(&self.top)?;
+        if repository.head_detached().map_err(failed)? {
+            return Err(PlaceError::Detached(self.top.clone()));
+        }
+        match repository.head() {
+            Ok(head) => head
+                .shorthand()
+                .map(str::to_owned)
+                .map_err(|_| PlaceError::BranchName(String::from_utf8_lossy(head.shorthand_bytes()).into_owned())),
+            Err(error) if error.code() == ErrorCode::UnbornBranch => Err(PlaceError::NoCommit(self.top.clone())),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn open(folder: &Path) -> Result<Repository, PlaceError> {
+    // Environment variables such as GIT_DIR must not decide which project is meant.
+    let flags = RepositoryOpenFlags::CROSS_FS;
+    let none: [&Path; 0] = [];
+    Repository::open_ext(folder, flags, none).map_err(|error| match error.code() {
+        ErrorCode::NotFound => PlaceError::NotARepository(folder.to_owned()),
+        ErrorCode::Owner => PlaceError::NotOurs(folder.to_owned()),
+        _ => PlaceError::Git { path: folder.to_owned(), message: error.message().to_owned() },
+    })
+}
+
+#[cfg(test)]
+#[path = "place_tests.rs"]
+mod tests;

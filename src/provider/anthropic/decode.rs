@@ -1,0 +1,239 @@
+//! Reads the event stream of the Messages API.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::model::conversation::{Thought, Wire};
+use crate::model::event::{CacheLife, SessionConfig, StopReason};
+use crate::model::usage::Tokens;
+use crate::provider::anthropic::NAME_LIMIT;
+use crate::provider::decode::json::{number, text};
+use crate::provider::decode::{Progress, Protocol, cut_call, tool_use};
+use crate::provider::encode::names::Names;
+use crate::provider::error::{ApiError, classify_event};
+use crate::provider::response::{Response, ResponseBlock, Signal};
+
+enum Building {
+    Text(String),
+    Thinking {
+        text: String,
+        signature: String,
+    },
+    Redacted(String),
+    Call {
+        call: String,
+        name: String,
+        index: usize,
+        input: String,
+    },
+    /// A kind of block that this version does not know.
+    Ignored,
+}
+
+/// A response of the Messages API while it comes in.
+pub(crate) struct Stream {
+    names: Names,
+    salt: String,
+    /// Where cache writes go when the API does not break them down.
+    life: CacheLife,
+    blocks: BTreeMap<u64, Building>,
+    calls: usize,
+    tokens: Option<Tokens>,
+    stop: Option<String>,
+    model: String,
+    over: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(config: &SessionConfig, salt: &str) -> Self {
+        Self {
+            names: Names::new(&config.tools, NAME_LIMIT),
+            salt: salt.to_owned(),
+            life: config.cache.messages.min(config.cache.prefix),
+            blocks: BTreeMap::new(),
+            calls: 0,
+            tokens: None,
+            stop: None,
+            model: String::new(),
+            over: false,
+        }
+    }
+
+    fn start_block(&mut self, index: u64, block: &Value, signals: &mut Vec<Signal>) {
+        let owned = |key| text(block, key).unwrap_or_default().to_owned();
+        let building = match text(block, "type") {
+            Some("text") => Building::Text(owned("text")),
+            Some("thinking") => Building::Thinking { text: owned("thinking"), signature: owned("signature") },
+            Some("redacted_thinking") => Building::Redacted(owned("data")),
+            Some("tool_use") => {
+                let position = self.calls;
+                self.calls += 1;
+                let call = match text(block, "id") {
+                    Some(id) if !id.is_empty() => id.to_owned(),
+                    _ => format!("call_{}_{position}", self.salt),
+                };
+                let name = self.names.ours(text(block, "name").unwrap_or_default()).to_owned();
+                // Some servers send the whole input at once.
+                let whole = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+                let input = whole.map(Value::to_string).unwrap_or_default();
+                let bytes = input.len() as u64;
+                signals.push(Signal::Call { index: position, call: call.clone(), name: name.clone(), bytes });
+                Building::Call { call, name, index: position, input }
+            }
+            _ => Building::Ignored,
+        };
+        match &building {
+            Building::Text(text) if !text.is_empty() => signals.push(Signal::Text(text.clone())),
+            Building::Thinking { text, .. } if !text.is_empty() => signals.push(Signal::Thinking(text.clone())),
+            Building::Text(_)
+            | Building::Thinking { .. }
+            | Building::Redacted(_)
+            | Building::Call { .. }
+            | Building::Ignored => {}
+        }
+        self.blocks.insert(index, building);
+    }
+
+    fn extend_block(&mut self, index: u64, delta: &Value, signals: &mut Vec<Signal>) {
+        let piece = |key| text(delta, key).filter(|piece| !piece.is_empty());
+        match self.blocks.get_mut(&index) {
+            Some(Building::Text(so_far)) => {
+                if let Some(more) = piece("text") {
+                    so_far.push_str(more);
+                    signals.push(Signal::Text(more.to_owned()));
+                }
+            }
+            Some(Building::Thinking { text, signature }) => {
+                if let Some(more) = piece("thinking") {
+                    text.push_str(more);
+                    signals.push(Signal::Thinking(more.to_owned()));
+                }
+                signature.push_str(piece("signature").unwrap_or_default());
+            }
+            Some(Building::Call { call, name, index, input }) => {
+                if let Some(more) = piece("partial_json") {
+                    input.push_str(more);
+                    let bytes = input.len() as u64;
+                    signals.push(Signal::Call { index: *index, call: call.clone(), name: name.clone(), bytes });
+                }
+            }
+            Some(Building::Redacted(_) | Building::Ignored) | None => {}
+        }
+    }
+
+    /// Counts are running totals: a later event that names one replaces it.
+    fn count(&mut self, usage: Option<&Value>) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        let tokens = self.tokens.get_or_insert_default();
+        let replace = |slot: &mut u64, count: Option<u64>| *slot = count.unwrap_or(*slot);
+        replace(&mut tokens.input, number(usage, "input_tokens"));
+        replace(&mut tokens.output, number(usage, "output_tokens"));
+        replace(&mut tokens.cache_read, number(usage, "cache_read_input_tokens"));
+        let split = usage.get("cache_creation").filter(|split| split.is_object());
+        if let Some(split) = split {
+            replace(&mut tokens.cache_write_5m, number(split, "ephemeral_5m_input_tokens"));
+            replace(&mut tokens.cache_write_1h, number(split, "ephemeral_1h_input_tokens"));
+        } else if let Some(written) = number(usage, "cache_creation_input_tokens")
+            && written != tokens.cache_write_5m + tokens.cache_write_1h
+        {
+            (tokens.cache_write_5m, tokens.cache_write_1h) = match self.life {
+                CacheLife::FiveMinutes => (written, 0),
+                CacheLife::OneHour => (0, written),
+            };
+        }
+    }
+
+    fn stop(&self) -> StopReason {
+        match self.stop.as_deref() {
+            Some("end_turn" | "stop_sequence") => StopReason::EndTurn,
+            Some("tool_use") => StopReason::ToolUse,
+            Some("max_tokens") => StopReason::MaxTokens,
+            Some("refusal") => StopReason::Refusal,
+            Some("pause_turn") => StopReason::Pause,
+            Some("model_context_window_exceeded") => StopReason::ContextOverflow,
+            Some(other) => StopReason::Other(other.to_owned()),
+            None if self.calls > 0 => StopReason::ToolUse,
+            None => StopReason::EndTurn,
+        }
+    }
+}
+
+impl Protocol for Stream {
+    fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+        let index = number(data, "index").unwrap_or_default();
+        match text(data, "type").unwrap_or(name) {
+            "message_start" => {
+                let message = data.get("message").unwrap_or(&Value::Null);
+                text(message, "model").unwrap_or_default().clone_into(&mut self.model);
+                self.count(message.get("usage"));
+            }
+            "content_block_start" => {
+                self.start_block(index, data.get("content_block").unwrap_or(&Value::Null), signals);
+            }
+            "content_block_delta" => self.extend_block(index, data.get("delta").unwrap_or(&Value::Null), signals),
+            "message_delta" => {
+                if let Some(stop) = data.get("delta").and_then(|delta| text(delta, "stop_reason")) {
+                    self.stop = Some(stop.to_owned());
+                }
+                self.count(data.get("usage"));
+            }
+            "message_stop" => self.over = true,
+            "error" => return Err(classify_event(Wire::Anthropic, data)),
+            // Pings, ends of blocks, and what a later version of the API adds.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        if self.over { Progress::Over } else { Progress::Open }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let texts = self.blocks.values().filter_map(|block| match block {
+            Building::Text(text) => Some(text.clone()),
+            Building::Thinking { .. } | Building::Redacted(_) | Building::Call { .. } | Building::Ignored => None,
+        });
+        texts.collect()
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn finish(self: Box<Self>) -> Response {
+        let stop = self.stop();
+        let thought = |text, signature, redacted| {
+            ResponseBlock::Thinking(Thought { text, signature, redacted, wire: Wire::Anthropic })
+        };
+        let blocks = self.blocks.into_values().filter_map(|block| match block {
+            Building::Text(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
+            Building::Thinking { text, signature } if signature.is_empty() => {
+                (!text.trim().is_empty()).then(|| thought(text, None, None))
+            }
+            Building::Thinking { text, signature } => Some(thought(text, Some(signature), None)),
+            Building::Redacted(data) => Some(thought(String::new(), None, Some(data))),
+            Building::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
+            Building::Ignored => None,
+        });
+        let mut blocks: Vec<_> = blocks.collect();
+        let cut_call = cut_call(&stop, &mut blocks);
+        Response {
+            cut_call,
+            blocks,
+            tokens: self.tokens.unwrap_or_default(),
+            usage_reported: self.tokens.is_some(),
+            stop,
+            model: self.model,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! Who we are to an endpoint, and where it is.
+
+use reqwest::Url;
+
+use crate::base::Secret;
+use crate::model::conversation::Wire;
+
+/// A way to reach one endpoint. Debug prints show a mask of the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// What the person calls it; limits are shared by everything under one name.
+    pub group: String,
+    pub wire: Wire,
+    /// With or without a version and trailing slashes. Empty: the vendor's own.
+    pub base_url: String,
+    /// Absent for servers that want none.
+    pub api_key: Option<Secret>,
+}
+
+/// What can be asked of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    Respond,
+    CountTokens,
+    Models,
+}
+
+/// A base URL that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the base URL \"{url}\" of credential group \"{group}\" cannot be used: {problem}")]
+pub struct InvalidBaseUrl {
+    group: String,
+    url: String,
+    problem: String,
+}
+
+impl Credential {
+    /// Returns the address of `route`. A base URL without a version gets `/v1`.
+    pub fn url(&self, route: Route) -> Result<Url, InvalidBaseUrl> {
+        let invalid = |problem: String| InvalidBaseUrl {
+            group: self.group.clone(),
+            // What comes before an @ may be a password.
+            url: self.base_url.rsplit('@').next().unwrap_or_default().to_owned(),
+            problem,
+        };
+        let base = match (self.base_url.trim(), self.wire) {
+            ("", Wire::Anthropic) => "https://api.anthropic.com",
+            ("", Wire::OpenaiResponses | Wire::OpenaiChat) => "https://api.openai.com",
+            ("", Wire::Scripted) => return Err(invalid("a scripted provider has no address".to_owned())),
+            (base, _) => base,
+        };
+        let mut url = Url::parse(base).map_err(|problem| invalid(format!("{problem}; it starts with https://")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(invalid("it must start with https:// or http://".to_owned()));
+        }
+        let mut path: Vec<String> = url.path().split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        // People paste the whole address of an endpoint.
+        for pasted in [&["chat", "completions"][..], &["messages"], &["responses"], &["models"]] {
+            if path.ends_with(&pasted.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>()) {
+                path.truncate(path.len() - pasted.len());
+                break;
+            }
+        }
+        if !path.iter().any(|part| is_version(part)) {
+            path.push("v1".to_owned());
+        }
+        let route = match (route, self.wire) {
+            (Route::Respond, Wire::Anthropic) => "messages",
+            (Route::Respond, Wire::OpenaiResponses) => "responses",
+            (Route::Respond, Wire::OpenaiChat | Wire::Scripted) => "chat/completions",
+            (Route::CountTokens, _) => "messages/count_tokens",
+            (Route::Models, _) => "models",
+        };
+        url.set_path(&format!("{}/{route}", path.join("/")));
+        url.set_query(None);
+        url.set_fragment(None);
+        Ok(url)
+    }
+}
+
+/// Tells whether a path part is a version: `v1`, `v1beta`.
+fn is_version(part: &str) -> bool {
+    part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+#[path = "credential_tests.rs"]
+mod tests;

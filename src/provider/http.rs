@@ -1,0 +1,278 @@
+//! Speaks to an endpoint over HTTP: one request, one streamed answer, no second try.
+//!
+//! The client is built at the first request and may fail to: a machine without CA certificates is an error to show,
+//! not a panic. Connecting, waiting for the first byte and silence within a stream have a limit each; a response as a
+//! whole has none. Redirects are not followed, so that a key only ever goes where it was meant to go.
+
+mod client;
+mod outbox;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::Value;
+use tokio::sync::{OnceCell, mpsc};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::base::Clock;
+use crate::model::conversation::Wire;
+use crate::provider::catalogue::{Listed, read_list};
+use crate::provider::credential::{Credential, Route};
+use crate::provider::decode::{Decoder, json};
+use crate::provider::error::{ApiError, ErrorClass, classify, classify_event};
+use crate::provider::http::outbox::Outbox;
+use crate::provider::response::{Response, Signal};
+use crate::provider::{Call, Provider};
+
+/// How much of an answer that is not a stream is read.
+const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
+/// How long to wait for the connection's own end after the response's, so that it can be used again.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// How long is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    pub connect: Duration,
+    /// From the request to the first byte of the answer's body. A local server may have to load the model first.
+    pub first_byte: Duration,
+    /// Between two pieces of a stream; keep-alives count.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(15), first_byte: Duration::from_secs(300), idle: Duration::from_secs(180) }
+    }
+}
+
+/// An endpoint behind HTTP.
+pub struct HttpProvider {
+    credential: Credential,
+    timeouts: Timeouts,
+    clock: Arc<dyn Clock>,
+    client: OnceCell<reqwest::Client>,
+}
+
+impl HttpProvider {
+    pub fn new(credential: Credential, timeouts: Timeouts, clock: Arc<dyn Clock>) -> Self {
+        Self { credential, timeouts, clock, client: OnceCell::new() }
+    }
+
+    pub fn credential(&self) -> &Credential {
+        &self.credential
+    }
+
+    async fn attempt(
+        &self,
+        call: Call,
+        signals: &mpsc::Sender<Signal>,
+        cancel: &CancellationToken,
+    ) -> Result<Response, ApiError> {
+        if call.config.wire != self.credential.wire {
+            let (group, wire, other) = (&self.credential.group, self.credential.wire, call.config.wire);
+            let problem =
+                format!("credential group \"{group}\" speaks {wire:?}, the conversation is spelled for {other:?}");
+            return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
+        }
+        let deadline = Instant::now() + self.timeouts.first_byte;
+        let salt = blake3::hash(&call.body).to_hex()[..16].to_owned();
+        let mut decoder = Decoder::new(&call.config, &salt);
+        let budget =
+            self.credential.wire == Wire::Anthropic && crate::provider::anthropic::thinks_by_budget(&call.config);
+        let beta = budget.then_some(("anthropic-beta", "interleaved-thinking-2025-05-14"));
+        let response = self.send(Route::Respond, Some(call.body), beta, deadline, cancel).await?;
+        let mut response = self.expect_stream(response, deadline, cancel).await?;
+        let mut outbox = Outbox::default();
+        let end = self.read(&mut response, &mut decoder, &mut outbox, signals, deadline, cancel).await;
+        outbox.drain(signals, cancel).await;
+        match end {
+            Ok(()) => decoder.finish(),
+            Err(failure) => {
+                let partial = decoder.partial();
+                // A connection that breaks after the response was whole has lost nothing.
+                let whole = if failure.class == ErrorClass::Truncated { decoder.finish().ok() } else { None };
+                whole.ok_or_else(|| failure.with_partial(partial))
+            }
+        }
+    }
+
+    /// Feeds the decoder until the response is over, one way or the other.
+    async fn read(
+        &self,
+        response: &mut reqwest::Response,
+        decoder: &mut Decoder,
+        outbox: &mut Outbox,
+        signals: &mpsc::Sender<Signal>,
+        mut deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<(), ApiError> {
+        let mut limit = self.timeouts.first_byte;
+        loop {
+            let due = outbox.due();
+            let piece = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(ApiError::cancelled()),
+                () = tokio::time::sleep_until(due.unwrap_or(deadline)), if due.is_some() => {
+                    outbox.offer(signals);
+                    continue;
+                }
+                piece = timeout_at(deadline, response.chunk()) => piece,
+            };
+            match piece {
+                Err(_) => return Err(silence(limit)),
+                Ok(Err(broken)) => return Err(ApiError::new(ErrorClass::Truncated, client::describe(broken))),
+                Ok(Ok(None)) => return Ok(()),
+                Ok(Ok(Some(bytes))) => {
+                    limit = self.timeouts.idle;
+                    deadline = Instant::now() + limit;
+                    outbox.add(decoder.push(&bytes));
+                }
+            }
+            if decoder.is_over() {
+                // Only to let the connection be used again; whatever comes is of no interest.
+                let _ = timeout(LINGER, response.chunk()).await;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the response if it is a stream, else what it is instead.
+    async fn expect_stream(
+        &self,
+        response: reqwest::Response,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<reqwest::Response, ApiError> {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match kind.as_str() {
+            "text/html" | "application/xhtml+xml" => Err(ApiError::new(
+                ErrorClass::Network,
+                "a web page came instead of a response; a proxy or a login page may be in between",
+            )),
+            "application/json" => {
+                let body = self.whole(response, deadline, cancel).await?;
+                let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+                if answer.get("error").is_some_and(|error| !error.is_null()) {
+                    return Err(classify_event(self.credential.wire, &answer));
+                }
+                Err(ApiError::new(ErrorClass::InvalidRequest, "the endpoint answered without streaming"))
+            }
+            _ => Ok(response),
+        }
+    }
+
+    async fn send(
+        &self,
+        route: Route,
+        body: Option<Bytes>,
+        extra: Option<(&'static str, &'static str)>,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<reqwest::Response, ApiError> {
+        let mut url =
+            self.credential.url(route).map_err(|e| ApiError::new(ErrorClass::InvalidRequest, e.to_string()))?;
+        if route == Route::Models && self.credential.wire == Wire::Anthropic {
+            url.set_query(Some("limit=1000"));
+        }
+        let client = self.client.get_or_try_init(async || client::build(&url, self.timeouts.connect)).await?;
+        let headers = client::headers(&self.credential)?;
+        let mut request = match body {
+            Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body),
+            None => client.get(url),
+        };
+        if let Some((name, value)) = extra {
+            request = request.header(name, value);
+        }
+        let response = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ApiError::cancelled()),
+            response = timeout_at(deadline, request.headers(headers).send()) => response,
+        };
+        let response = response.map_err(|_| silence(self.timeouts.first_byte))?.map_err(client::failure)?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        // What the error says is worth having, but not worth failing differently for.
+        let body = self.whole(response, deadline, cancel).await.unwrap_or_default();
+        Err(classify(self.credential.wire, status, &headers, &body, self.clock.now()))
+    }
+
+    /// Reads a body that is not a stream, up to a limit.
+    async fn whole(
+        &self,
+        mut response: reqwest::Response,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<u8>, ApiError> {
+        let mut body = Vec::new();
+        loop {
+            let piece = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(ApiError::cancelled()),
+                piece = timeout_at(deadline, response.chunk()) => piece,
+            };
+            match piece.map_err(|_| silence(self.timeouts.first_byte))?.map_err(client::failure)? {
+                Some(bytes) if body.len() + bytes.len() <= ANSWER_LIMIT => body.extend_from_slice(&bytes),
+                Some(_) => return Err(ApiError::new(ErrorClass::Server, "the answer is absurdly large")),
+                None => return Ok(body),
+            }
+        }
+    }
+
+    async fn answer(&self, route: Route, body: Option<Bytes>, cancel: &CancellationToken) -> Result<Value, ApiError> {
+        let deadline = Instant::now() + self.timeouts.first_byte;
+        let response = self.send(route, body, None, deadline, cancel).await?;
+        let body = self.whole(response, deadline, cancel).await?;
+        serde_json::from_slice(&body)
+            .map_err(|problem| ApiError::new(ErrorClass::Server, format!("the answer is not JSON: {problem}")))
+    }
+
+    fn clean(&self, failure: ApiError) -> ApiError {
+        failure.without_key(self.credential.api_key.as_ref())
+    }
+}
+
+fn silence(limit: Duration) -> ApiError {
+    ApiError::new(ErrorClass::Timeout, format!("nothing came for {} s", limit.as_secs()))
+}
+
+impl Provider for HttpProvider {
+    fn respond(
+        &self,
+        call: Call,
+        signals: mpsc::Sender<Signal>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Response, ApiError>> {
+        async move { self.attempt(call, &signals, &cancel).await.map_err(|failure| self.clean(failure)) }.boxed()
+    }
+
+    fn count_tokens(&self, call: Call, cancel: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+        async move {
+            if self.credential.wire != Wire::Anthropic {
+                return Ok(None);
+            }
+            let answer = self.answer(Route::CountTokens, Some(call.body), &cancel).await;
+            answer.map(|answer| json::number(&answer, "input_tokens")).map_err(|failure| self.clean(failure))
+        }
+        .boxed()
+    }
+
+    fn models(&self, cancel: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+        async move {
+            let answer = self.answer(Route::Models, None, &cancel).await;
+            answer.map(|answer| read_list(&answer)).map_err(|failure| self.clean(failure))
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

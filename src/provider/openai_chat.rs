@@ -1,0 +1,7 @@
+//! The OpenAI Chat Completions wire, for every server that speaks it: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter.
+
+mod decode;
+mod encode;
+
+pub(crate) use decode::Stream;
+pub use encode::{NAME_LIMIT, body, encode_speech};

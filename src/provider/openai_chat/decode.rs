@@ -1,0 +1,229 @@
+//! Reads the chunks of Chat Completions, from servers that agree on little.
+//!
+//! Calls may come in pieces by index, whole with the same index, without an index, without an id, or with their
+//! arguments as an object; usage may come with the last choice, after it, or never; the end may be `[DONE]`, or just
+//! the end after a finish reason.
+
+use serde_json::Value;
+
+use crate::model::conversation::{Thought, Wire};
+use crate::model::event::{SessionConfig, StopReason};
+use crate::model::usage::Tokens;
+use crate::provider::decode::json::{list, number, text};
+use crate::provider::decode::{Progress, Protocol, cut_call, said, tool_use};
+use crate::provider::encode::names::Names;
+use crate::provider::error::{ApiError, classify_event};
+use crate::provider::openai_chat::NAME_LIMIT;
+use crate::provider::response::{Response, ResponseBlock, Signal};
+
+#[derive(Default)]
+struct Building {
+    /// The server's number for it, where it gave one.
+    slot: Option<u64>,
+    id: String,
+    name: String,
+    input: String,
+}
+
+/// A chat completion while it comes in.
+pub(crate) struct Stream {
+    names: Names,
+    salt: String,
+    text: String,
+    thinking: String,
+    calls: Vec<Building>,
+    refused: bool,
+    tokens: Option<Tokens>,
+    finish: Option<String>,
+    model: String,
+    over: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(config: &SessionConfig, salt: &str) -> Self {
+        Self {
+            names: Names::new(&config.tools, NAME_LIMIT),
+            salt: salt.to_owned(),
+            text: String::new(),
+            thinking: String::new(),
+            calls: Vec::new(),
+            refused: false,
+            tokens: None,
+            finish: None,
+            model: String::new(),
+            over: false,
+        }
+    }
+
+    fn speak(&mut self, piece: &str, signals: &mut Vec<Signal>) {
+        if !piece.is_empty() {
+            self.text.push_str(piece);
+            signals.push(Signal::Text(piece.to_owned()));
+        }
+    }
+
+    fn delta(&mut self, delta: &Value, signals: &mut Vec<Signal>) {
+        let thought = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| text(delta, key));
+        if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
+            self.thinking.push_str(thought);
+            signals.push(Signal::Thinking(thought.to_owned()));
+        }
+        self.speak(text(delta, "content").unwrap_or_default(), signals);
+        for part in list(delta, "content") {
+            self.speak(text(part, "text").unwrap_or_default(), signals);
+        }
+        if let Some(refusal) = text(delta, "refusal").filter(|refusal| !refusal.is_empty()) {
+            self.refused = true;
+            self.speak(refusal, signals);
+        }
+        for call in list(delta, "tool_calls") {
+            self.call(call, signals);
+        }
+    }
+
+    fn call(&mut self, piece: &Value, signals: &mut Vec<Signal>) {
+        let slot = number(piece, "index");
+        let id = text(piece, "id").unwrap_or_default();
+        let position = self.place(slot, id);
+        let building = &mut self.calls[position];
+        if building.id.is_empty() {
+            id.clone_into(&mut building.id);
+        }
+        let function = piece.get("function").unwrap_or(&Value::Null);
+        // Some servers repeat the name with every piece.
+        if let Some(name) = text(function, "name").filter(|name| *name != building.name) {
+            building.name.push_str(name);
+        }
+        match function.get("arguments") {
+            Some(Value::String(more)) => building.input.push_str(more),
+            Some(whole @ Value::Object(_)) => building.input = whole.to_string(),
+            _ => {}
+        }
+        if building.id.is_empty() {
+            building.id = format!("call_{}_{position}", self.salt);
+        }
+        signals.push(Signal::Call {
+            index: position,
+            call: building.id.clone(),
+            name: self.names.ours(&building.name).to_owned(),
+            bytes: building.input.len() as u64,
+        });
+    }
+
+    /// Returns which call a piece belongs to. A new id is a new call, whatever its number says.
+    fn place(&mut self, slot: Option<u64>, id: &str) -> usize {
+        let known = match slot {
+            Some(_) => self.calls.iter().rposition(|call| call.slot == slot),
+            None => self.calls.len().checked_sub(1),
+        };
+        match known {
+            Some(position) if id.is_empty() || self.calls[position].id == id => position,
+            _ => {
+                self.calls.push(Building { slot, ..Building::default() });
+                self.calls.len() - 1
+            }
+        }
+    }
+
+    fn count(&mut self, usage: &Value) {
+        let details = usage.get("prompt_tokens_details").unwrap_or(&Value::Null);
+        let cache_read = number(details, "cached_tokens").or_else(|| number(usage, "prompt_cache_hit_tokens"));
+        let cache_read = cache_read.unwrap_or_default();
+        self.tokens = Some(Tokens {
+            input: number(usage, "prompt_tokens").unwrap_or_default().saturating_sub(cache_read),
+            output: number(usage, "completion_tokens").unwrap_or_default(),
+            cache_read,
+            ..Tokens::default()
+        });
+    }
+
+    fn stop(&self) -> StopReason {
+        match self.finish.as_deref() {
+            Some("length" | "max_tokens") => StopReason::MaxTokens,
+            Some("content_filter") => StopReason::Refusal,
+            _ if self.refused => StopReason::Refusal,
+            // Servers say `stop` with calls and `tool_calls` without: the calls decide.
+            None | Some("stop" | "eos" | "end_turn" | "tool_calls" | "function_call" | "tool_use") => {
+                if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse }
+            }
+            Some(other) => StopReason::Other(other.to_owned()),
+        }
+    }
+}
+
+impl Protocol for Stream {
+    fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+        if name == "error" || data.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(classify_event(Wire::OpenaiChat, data));
+        }
+        if let Some(model) = text(data, "model") {
+            model.clone_into(&mut self.model);
+        }
+        // Only one choice is ever asked for.
+        if let Some(choice) = list(data, "choices").first() {
+            let delta = choice.get("delta").or_else(|| choice.get("message"));
+            self.delta(delta.unwrap_or(&Value::Null), signals);
+            if let Some(finish) = text(choice, "finish_reason") {
+                self.finish = Some(finish.to_owned());
+            }
+        }
+        if let Some(usage) = data.get("usage").filter(|usage| usage.is_object()) {
+            self.count(usage);
+        }
+        Ok(())
+    }
+
+    fn done_marker(&mut self) {
+        self.over = true;
+    }
+
+    fn progress(&self) -> Progress {
+        match (self.over, &self.finish) {
+            (true, _) => Progress::Over,
+            (false, Some(_)) => Progress::Whole,
+            (false, None) => Progress::Open,
+        }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        vec![self.text.clone()]
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn finish(self: Box<Self>) -> Response {
+        let stop = self.stop();
+        let thought = (!self.thinking.trim().is_empty()).then(|| {
+            ResponseBlock::Thinking(Thought {
+                text: self.thinking.clone(),
+                signature: None,
+                redacted: None,
+                wire: Wire::OpenaiChat,
+            })
+        });
+        let calls = self.calls.into_iter().map(|call| {
+            let name = self.names.ours(&call.name).to_owned();
+            ResponseBlock::ToolUse(tool_use(call.id, name, call.input))
+        });
+        let mut blocks: Vec<_> = thought.into_iter().chain(said(vec![self.text])).chain(calls).collect();
+        let cut_call = cut_call(&stop, &mut blocks);
+        Response {
+            cut_call,
+            blocks,
+            tokens: self.tokens.unwrap_or_default(),
+            usage_reported: self.tokens.is_some(),
+            stop,
+            model: self.model,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

@@ -1,0 +1,206 @@
+//! Spells a conversation for Chat Completions, in the dialect that the most servers understand.
+//!
+//! Contents are plain strings wherever no image forces parts. A failed tool says so in words. A model's own reasoning
+//! goes back as `reasoning_content` with the calls it led to, which some servers demand within a tool loop and the
+//! others ignore; reasoning that led to no call is over and is not sent again.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::base::Json;
+use crate::model::conversation::{Block, Role, Speech, Wire};
+use crate::model::event::SessionConfig;
+use crate::model::tool::ToolSpec;
+use crate::provider::encode::names::legal;
+use crate::provider::encode::turn::{ToolImages, UserTurn, foreign_thought, is_blank};
+use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Segment, capacity};
+use crate::provider::openai_responses::reasons;
+
+/// The longest tool name and call id that is safe on every server.
+pub const NAME_LIMIT: usize = 64;
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+enum Message<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Content,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall<'a>>,
+    },
+    Tool {
+        tool_call_id: Cow<'a, str>,
+        content: String,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Plain(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    id: Cow<'a, str>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: Cow<'a, str>,
+    arguments: &'a str,
+}
+
+/// Returns `speech` as messages.
+pub fn encode_speech(speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment, EncodeError> {
+    let segment = match speech.role {
+        Role::User => Segment::of(&user_messages(&UserTurn::of(speech, ToolImages::InTurn, blobs)?)),
+        Role::Assistant => Segment::of(assistant_message(speech).as_slice()),
+    };
+    Ok(segment?)
+}
+
+fn user_messages<'a>(turn: &UserTurn<'a>) -> Vec<Message<'a>> {
+    let mut messages: Vec<Message<'a>> = turn
+        .outcomes
+        .iter()
+        .map(|outcome| Message::Tool {
+            tool_call_id: legal(outcome.call, NAME_LIMIT),
+            content: outcome.text_with_error(),
+        })
+        .collect();
+    let text = turn.texts.join("\n\n");
+    let Some(caption) = turn.caption() else {
+        if !text.is_empty() {
+            messages.push(Message::User { content: Content::Plain(text) });
+        }
+        return messages;
+    };
+    let mut parts = Vec::new();
+    if !text.is_empty() {
+        parts.push(Part::Text { text });
+    }
+    parts.extend(turn.images.iter().map(|image| Part::ImageUrl { image_url: ImageUrl { url: image.data_url() } }));
+    parts.push(Part::Text { text: caption });
+    messages.push(Message::User { content: Content::Parts(parts) });
+    messages
+}
+
+fn assistant_message(speech: &Speech) -> Option<Message<'_>> {
+    let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
+    for block in &speech.blocks {
+        match block {
+            Block::Text(text) if !is_blank(text) => texts.push(Cow::Borrowed(text.as_str())),
+            Block::Thinking(thought) if thought.wire == Wire::OpenaiChat => {
+                thoughts.extend((!is_blank(&thought.text)).then_some(thought.text.as_str()));
+            }
+            Block::Thinking(thought) => texts.extend(foreign_thought(thought).map(Cow::Owned)),
+            Block::ToolUse(call) => tool_calls.push(ToolCall {
+                id: legal(&call.call, NAME_LIMIT),
+                kind: "function",
+                function: CalledFunction { name: legal(&call.name, NAME_LIMIT), arguments: call.input.as_str() },
+            }),
+            Block::Text(_) | Block::ToolResult(_) | Block::Image(_) => {}
+        }
+    }
+    if texts.is_empty() && tool_calls.is_empty() {
+        return None;
+    }
+    let content = (!texts.is_empty()).then(|| texts.join("\n\n"));
+    let reasoning_content = (!tool_calls.is_empty() && !thoughts.is_empty()).then(|| thoughts.join("\n\n"));
+    Some(Message::Assistant { content, reasoning_content, tool_calls })
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    parameters: &'a Json,
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(tool: &'a ToolSpec) -> Self {
+        let name = legal(&tool.name, NAME_LIMIT);
+        Self { kind: "function", function: Function { name, description: &tool.description, parameters: &tool.schema } }
+    }
+}
+
+/// Returns the request for a response.
+pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Bytes {
+    #[derive(Serialize)]
+    struct StreamOptions {
+        include_usage: bool,
+    }
+    let mut body = Object::with_capacity(capacity(config, segments));
+    body.field("model", &config.model);
+    // The vendor's reasoning models refuse the old word, most other servers do not know the new one.
+    let limit = if reasons(config) && is_vendors_own(&config.model) { "max_completion_tokens" } else { "max_tokens" };
+    body.field(limit, &options.max_output.unwrap_or(config.max_output).max(1));
+    if options.stream {
+        body.field("stream", &true).field("stream_options", &StreamOptions { include_usage: true });
+    }
+    if let Some(effort) = &config.effort {
+        body.field("reasoning_effort", effort);
+    }
+    if !config.tools.is_empty() {
+        body.field("tools", &config.tools.iter().map(Tool::from).collect::<Vec<_>>());
+    }
+    let system = system(config);
+    body.array(
+        "messages",
+        system.iter().map(Vec::as_slice).chain(segments.iter().map(|segment| segment.bytes().as_ref())),
+    );
+    body.finish()
+}
+
+fn is_vendors_own(model: &str) -> bool {
+    let model = model.strip_prefix("openai/").unwrap_or(model);
+    (model.starts_with("gpt-") && !model.starts_with("gpt-oss"))
+        || model.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        || model.starts_with("codex")
+}
+
+fn system(config: &SessionConfig) -> Option<Vec<u8>> {
+    let parts = [&config.system.stable, &config.system.variable];
+    let content = parts.into_iter().filter(|text| !is_blank(text)).map(String::as_str).collect::<Vec<_>>().join("\n\n");
+    if content.is_empty() {
+        return None;
+    }
+    serde_json::to_vec(&Message::System { content: &content }).ok()
+}
+
+#[cfg(test)]
+#[path = "encode_tests.rs"]
+mod tests;

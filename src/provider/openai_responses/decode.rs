@@ -1,0 +1,278 @@
+//! Reads the event stream of the Responses API.
+//!
+//! Deltas are for the screen and for interrupts; an item that the API declares done replaces what its deltas gave.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::model::conversation::{Thought, Wire};
+use crate::model::event::{SessionConfig, StopReason};
+use crate::model::usage::Tokens;
+use crate::provider::decode::json::{list, number, text};
+use crate::provider::decode::{Progress, Protocol, cut_call, tool_use};
+use crate::provider::encode::names::Names;
+use crate::provider::error::{ApiError, classify_event};
+use crate::provider::openai_responses::NAME_LIMIT;
+use crate::provider::response::{Response, ResponseBlock, Signal};
+
+enum Building {
+    Message(String),
+    /// The summary for people, and the item itself for the API, once it is done.
+    Reasoning {
+        text: String,
+        item: Option<String>,
+    },
+    Call {
+        call: String,
+        name: String,
+        index: usize,
+        input: String,
+    },
+    Ignored,
+}
+
+/// A response of the Responses API while it comes in.
+pub(crate) struct Stream {
+    names: Names,
+    salt: String,
+    items: BTreeMap<u64, Building>,
+    calls: usize,
+    refused: bool,
+    tokens: Option<Tokens>,
+    /// Why it is incomplete, if it is.
+    incomplete: Option<String>,
+    model: String,
+    over: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(config: &SessionConfig, salt: &str) -> Self {
+        Self {
+            names: Names::new(&config.tools, NAME_LIMIT),
+            salt: salt.to_owned(),
+            items: BTreeMap::new(),
+            calls: 0,
+            refused: false,
+            tokens: None,
+            incomplete: None,
+            model: String::new(),
+            over: false,
+        }
+    }
+
+    fn add_item(&mut self, index: u64, item: &Value, signals: &mut Vec<Signal>) {
+        let building = match text(item, "type") {
+            Some("message") => Building::Message(String::new()),
+            Some("reasoning") => Building::Reasoning { text: String::new(), item: None },
+            Some("function_call") => {
+                let position = self.calls;
+                self.calls += 1;
+                let call = match text(item, "call_id") {
+                    Some(id) if !id.is_empty() => id.to_owned(),
+                    _ => format!("call_{}_{position}", self.salt),
+                };
+                let name = self.names.ours(text(item, "name").unwrap_or_default()).to_owned();
+                let input = text(item, "arguments").unwrap_or_default().to_owned();
+                let bytes = input.len() as u64;
+                signals.push(Signal::Call { index: position, call: call.clone(), name: name.clone(), bytes });
+                Building::Call { call, name, index: position, input }
+            }
+            _ => Building::Ignored,
+        };
+        self.items.insert(index, building);
+    }
+
+    fn extend(&mut self, index: u64, event: &str, delta: &str, signals: &mut Vec<Signal>) {
+        if delta.is_empty() {
+            return;
+        }
+        let speaks = matches!(event, "response.output_text.delta" | "response.refusal.delta");
+        let missing = || if speaks { Building::Message(String::new()) } else { Building::Ignored };
+        match self.items.entry(index).or_insert_with(missing) {
+            Building::Message(said) if speaks => {
+                said.push_str(delta);
+                signals.push(Signal::Text(delta.to_owned()));
+            }
+            Building::Reasoning { text, .. } if event.starts_with("response.reasoning") => {
+                text.push_str(delta);
+                signals.push(Signal::Thinking(delta.to_owned()));
+            }
+            Building::Call { call, name, index, input } if event == "response.function_call_arguments.delta" => {
+                input.push_str(delta);
+                let bytes = input.len() as u64;
+                signals.push(Signal::Call { index: *index, call: call.clone(), name: name.clone(), bytes });
+            }
+            Building::Message(_) | Building::Reasoning { .. } | Building::Call { .. } | Building::Ignored => {}
+        }
+    }
+
+    fn finish_item(&mut self, index: u64, item: &Value, signals: &mut Vec<Signal>) {
+        if !self.items.contains_key(&index) {
+            self.add_item(index, item, signals);
+        }
+        match self.items.get_mut(&index) {
+            Some(Building::Message(said)) => {
+                let parts = list(item, "content");
+                self.refused |= parts.iter().any(|part| text(part, "type") == Some("refusal"));
+                let whole: String =
+                    parts.iter().filter_map(|part| text(part, "text").or_else(|| text(part, "refusal"))).collect();
+                if !whole.is_empty() {
+                    *said = whole;
+                }
+            }
+            Some(Building::Reasoning { text: thought, item: sealed }) => {
+                let parts = list(item, "summary").iter().chain(list(item, "content"));
+                let whole = parts.filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n\n");
+                if !whole.is_empty() {
+                    *thought = whole;
+                }
+                *sealed = reusable(item);
+            }
+            Some(Building::Call { input, .. }) => {
+                if let Some(whole) = text(item, "arguments").filter(|whole| !whole.is_empty()) {
+                    whole.clone_into(input);
+                }
+            }
+            Some(Building::Ignored) | None => {}
+        }
+    }
+
+    fn finish_response(&mut self, response: &Value, signals: &mut Vec<Signal>) {
+        if let Some(model) = text(response, "model") {
+            model.clone_into(&mut self.model);
+        }
+        // Some servers only list the items here.
+        if self.items.is_empty() {
+            for (index, item) in (0..).zip(list(response, "output")) {
+                self.finish_item(index, item, signals);
+            }
+        }
+        if let Some(usage) = response.get("usage").filter(|usage| usage.is_object()) {
+            let details = usage.get("input_tokens_details").unwrap_or(&Value::Null);
+            let cache_read = number(details, "cached_tokens").unwrap_or_default();
+            self.tokens = Some(Tokens {
+                input: number(usage, "input_tokens").unwrap_or_default().saturating_sub(cache_read),
+                output: number(usage, "output_tokens").unwrap_or_default(),
+                cache_read,
+                ..Tokens::default()
+            });
+        }
+        self.over = true;
+    }
+
+    fn stop(&self) -> StopReason {
+        match self.incomplete.as_deref() {
+            Some("max_output_tokens" | "max_tokens") => StopReason::MaxTokens,
+            Some("content_filter") => StopReason::Refusal,
+            Some(other) => StopReason::Other(other.to_owned()),
+            None if self.refused => StopReason::Refusal,
+            None if self.calls > 0 => StopReason::ToolUse,
+            None => StopReason::EndTurn,
+        }
+    }
+}
+
+/// Returns a reasoning item as it can be sent back: without the ids of a store that we do not use. Nothing if there
+/// is no encrypted part, because then it is worth nothing to the API.
+fn reusable(item: &Value) -> Option<String> {
+    text(item, "encrypted_content").filter(|sealed| !sealed.is_empty())?;
+    let mut item = item.as_object()?.clone();
+    item.shift_remove("id");
+    item.shift_remove("status");
+    serde_json::to_string(&item).ok()
+}
+
+impl Protocol for Stream {
+    fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+        let index = number(data, "output_index").unwrap_or_default();
+        let part = |key| data.get(key).unwrap_or(&Value::Null);
+        let event = text(data, "type").unwrap_or(name);
+        match event {
+            "response.created" | "response.in_progress" => {
+                text(part("response"), "model").unwrap_or_default().clone_into(&mut self.model);
+            }
+            "response.output_item.added" => self.add_item(index, part("item"), signals),
+            "response.output_item.done" => self.finish_item(index, part("item"), signals),
+            "response.output_text.delta"
+            | "response.refusal.delta"
+            | "response.reasoning_summary_text.delta"
+            | "response.reasoning_text.delta"
+            | "response.function_call_arguments.delta" => {
+                self.refused |= event == "response.refusal.delta";
+                self.extend(index, event, text(data, "delta").unwrap_or_default(), signals);
+            }
+            "response.reasoning_summary_part.added" => {
+                if let Some(Building::Reasoning { text, .. }) = self.items.get(&index)
+                    && !text.is_empty()
+                {
+                    self.extend(index, event, "\n\n", signals);
+                }
+            }
+            "response.completed" | "response.done" => self.finish_response(part("response"), signals),
+            "response.incomplete" => {
+                let response = part("response");
+                let reason = response.get("incomplete_details").and_then(|details| text(details, "reason"));
+                self.incomplete = Some(reason.unwrap_or("incomplete").to_owned());
+                self.finish_response(response, signals);
+            }
+            "response.failed" => return Err(classify_event(Wire::OpenaiResponses, part("response"))),
+            "error" => return Err(classify_event(Wire::OpenaiResponses, data)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        if self.over { Progress::Over } else { Progress::Open }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let texts = self.items.values().filter_map(|item| match item {
+            Building::Message(text) => Some(text.clone()),
+            Building::Reasoning { .. } | Building::Call { .. } | Building::Ignored => None,
+        });
+        texts.collect()
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn finish(self: Box<Self>) -> Response {
+        let stop = self.stop();
+        let blocks = self.items.into_values().filter_map(|item| match item {
+            Building::Message(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
+            Building::Reasoning { text, item } => {
+                let hidden = text.trim().is_empty();
+                let (signature, redacted) = if hidden { (None, item) } else { (item, None) };
+                (!hidden || redacted.is_some()).then_some(ResponseBlock::Thinking(Thought {
+                    text,
+                    signature,
+                    redacted,
+                    wire: Wire::OpenaiResponses,
+                }))
+            }
+            Building::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
+            Building::Ignored => None,
+        });
+        let mut blocks: Vec<_> = blocks.collect();
+        let cut_call = cut_call(&stop, &mut blocks);
+        Response {
+            cut_call,
+            blocks,
+            tokens: self.tokens.unwrap_or_default(),
+            usage_reported: self.tokens.is_some(),
+            stop,
+            model: self.model,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

@@ -1,0 +1,237 @@
+//! Which turn of a scenario answers a request: a fold over the request, and nothing else.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::base::Json;
+use crate::model::conversation::{Role, Thought, ToolUse, Wire};
+use crate::model::event::StopReason;
+use crate::provider::response::ResponseBlock;
+use crate::provider::scripted::request::{Request, Said, tokens_of};
+use crate::provider::scripted::scenario::{Condition, Conversation, From, Pacing, Scenario, ScriptedError, Turn};
+
+/// What is to be played.
+#[derive(Debug)]
+pub(super) struct Step<'a> {
+    pub(super) answer: Answer,
+    pub(super) errors: &'a [ScriptedError],
+    pub(super) pacing: Pacing,
+}
+
+/// An answer with everything filled in.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) blocks: Vec<ResponseBlock>,
+    pub(super) stop: StopReason,
+    pub(super) model: String,
+}
+
+impl Answer {
+    pub(super) fn tokens(&self) -> u64 {
+        let sizes = self.blocks.iter().map(|block| match block {
+            ResponseBlock::Text(text) => text.len(),
+            ResponseBlock::Thinking(thought) => thought.text.len(),
+            ResponseBlock::ToolUse(call) => call.name.len() + call.input.as_str().len(),
+        });
+        tokens_of(sizes.sum()).max(1)
+    }
+}
+
+/// What the user said since the last answer.
+#[derive(Default)]
+struct Heard {
+    text: String,
+    result: String,
+}
+
+impl Heard {
+    fn add(&mut self, said: &Said) {
+        let (texts, results) = said.heard();
+        for (all, parts) in [(&mut self.text, texts), (&mut self.result, results)] {
+            for part in parts {
+                if !all.is_empty() {
+                    all.push('\n');
+                }
+                all.push_str(part);
+            }
+        }
+    }
+
+    fn last(&self) -> String {
+        format!("{}\n{}", self.result, self.text)
+    }
+
+    fn satisfies(&self, condition: &Condition) -> bool {
+        condition.text.match_all(&self.text)
+            && condition.result.match_all(&self.result)
+            && condition.last.match_all(&self.last())
+    }
+}
+
+/// Returns the answer to `request`, or what is wrong with the scenario.
+pub(super) fn step<'a>(scenario: &'a Scenario, request: &Request) -> Result<Step<'a>, String> {
+    let mut first = Heard::default();
+    let opening = request.messages.iter().take_while(|said| said.role == Role::User);
+    opening.for_each(|said| first.add(said));
+    let begun = scenario.conversations.iter().find_map(|conversation| {
+        let start = start(conversation, request, &first)?;
+        Some((conversation, start))
+    });
+    let (conversation, start) = begun.map_or((None, 0), |(conversation, start)| (Some(conversation), start));
+    let mut tale = Tale { scenario, conversation, next: 0, captured: BTreeMap::new(), all: String::new() };
+    let mut heard = Heard::default();
+    for said in &request.messages[start..] {
+        match said.role {
+            Role::User => heard.add(said),
+            Role::Assistant => {
+                tale.advance(&std::mem::take(&mut heard), &first);
+            }
+        }
+    }
+    let turn = tale.advance(&heard, &first);
+    let place = conversation.map_or("the scenario", |conversation| conversation.name.as_str());
+    let answered = request.messages.iter().filter(|said| said.role == Role::Assistant).count();
+    let answer = answer(turn, &tale.captured, &request.model, answered).map_err(|name| {
+        format!("conversation \"{place}\" of the scenario uses ${{{name}}}, which nothing has captured by then")
+    })?;
+    Ok(Step {
+        answer,
+        errors: turn.map_or(&[], |turn| turn.errors.as_slice()),
+        pacing: turn.and_then(|turn| turn.pacing).unwrap_or(scenario.pacing),
+    })
+}
+
+/// Returns where in the request a conversation starts, if the request belongs to it.
+fn start(conversation: &Conversation, request: &Request, first: &Heard) -> Option<usize> {
+    let when = &conversation.when;
+    if !when.system.match_all(&request.system) || !when.first.match_all(&first.last()) {
+        return None;
+    }
+    if when.anchor.is_empty() {
+        return Some(0);
+    }
+    request.messages.iter().position(|said| {
+        let mut heard = Heard::default();
+        heard.add(said);
+        said.role == Role::User && when.anchor.match_all(&heard.last())
+    })
+}
+
+/// A conversation as far as it has been told.
+struct Tale<'a> {
+    scenario: &'a Scenario,
+    conversation: Option<&'a Conversation>,
+    next: usize,
+    captured: BTreeMap<&'a str, String>,
+    all: String,
+}
+
+impl<'a> Tale<'a> {
+    /// Returns the turn that answers what was heard, and takes it as told.
+    fn advance(&mut self, heard: &Heard, first: &Heard) -> Option<&'a Turn> {
+        self.all.push('\n');
+        self.all.push_str(&heard.last());
+        let turn = self.choose(heard);
+        if let Some(turn) = turn {
+            self.capture(turn, heard, first);
+        }
+        turn
+    }
+
+    fn choose(&mut self, heard: &Heard) -> Option<&'a Turn> {
+        let (scenario, conversation) = (self.scenario, self.conversation);
+        let own = conversation.map_or(&[][..], |conversation| conversation.rules.as_slice());
+        let mut rules = own.iter().chain(&scenario.rules);
+        let holds = |turn: &&Turn| turn.when.as_ref().is_none_or(|condition| heard.satisfies(condition));
+        if let Some(rule) = rules.find(|turn| holds(turn)) {
+            return Some(rule);
+        }
+        let next = conversation.and_then(|conversation| conversation.turns.get(self.next));
+        if let Some(turn) = next.filter(|turn| holds(turn)) {
+            self.next += 1;
+            return Some(turn);
+        }
+        let fallbacks = [
+            next.and_then(|turn| turn.otherwise.as_deref()),
+            conversation.and_then(|conversation| conversation.otherwise.as_deref()),
+            scenario.otherwise.as_deref(),
+        ];
+        fallbacks.into_iter().flatten().next()
+    }
+
+    fn capture(&mut self, turn: &'a Turn, heard: &Heard, first: &Heard) {
+        for (name, capture) in &turn.capture {
+            let text = match capture.from {
+                From::Text => &heard.text,
+                From::Result => &heard.result,
+                From::Last => &heard.last(),
+                From::First => &first.last(),
+                From::All => &self.all,
+            };
+            if let Some(found) = capture.regex.capture(text) {
+                self.captured.insert(name, found.to_owned());
+            }
+        }
+    }
+}
+
+/// Fills in a turn. Fails with the name of what was never captured.
+fn answer(
+    turn: Option<&Turn>,
+    captured: &BTreeMap<&str, String>,
+    model: &str,
+    answered: usize,
+) -> Result<Answer, String> {
+    let model = model.to_owned();
+    let Some(turn) = turn else {
+        return Ok(Answer {
+            blocks: vec![ResponseBlock::Text("Acknowledged.".to_owned())],
+            stop: StopReason::EndTurn,
+            model,
+        });
+    };
+    let fill = |text: &String| fill(text, captured);
+    let thought =
+        turn.thinking.as_ref().map(fill).transpose()?.map(|text| {
+            ResponseBlock::Thinking(Thought { text, signature: None, redacted: None, wire: Wire::Scripted })
+        });
+    let text = turn.text.as_ref().map(fill).transpose()?.map(ResponseBlock::Text);
+    let mut blocks: Vec<_> = thought.into_iter().chain(text).collect();
+    for (index, call) in turn.calls.iter().enumerate() {
+        let mut input = call.input.clone();
+        fill_value(&mut input, captured)?;
+        let input = if input.is_object() { Json::of(&input).unwrap_or_default() } else { Json::object() };
+        blocks.push(ResponseBlock::ToolUse(ToolUse {
+            call: format!("scripted_{answered}_{index}"),
+            name: call.tool.clone(),
+            input,
+            malformed: call.malformed.clone(),
+        }));
+    }
+    let natural = if turn.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+    Ok(Answer { blocks, stop: turn.stop.clone().unwrap_or(natural), model })
+}
+
+fn fill(text: &str, captured: &BTreeMap<&str, String>) -> Result<String, String> {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        filled.push_str(before);
+        let Some((name, after)) = after.split_once('}') else { return Err(after.to_owned()) };
+        filled.push_str(captured.get(name).ok_or_else(|| name.to_owned())?);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+fn fill_value(value: &mut Value, captured: &BTreeMap<&str, String>) -> Result<(), String> {
+    match value {
+        Value::String(text) => *text = fill(text, captured)?,
+        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_value(item, captured))?,
+        Value::Object(fields) => fields.values_mut().try_for_each(|field| fill_value(field, captured))?,
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
+}

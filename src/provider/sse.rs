@@ -1,0 +1,111 @@
+//! Splits a stream of server-sent events, fed in pieces of any size.
+//!
+//! Knows lines (LF, CRLF, CR), comments, a byte order mark, and the two fields that matter: `event` and `data`. Knows
+//! nothing of what the data means. An event is bounded, so that a hostile or broken server cannot fill the memory.
+
+/// The most that one event may hold, its unfinished line included.
+pub const EVENT_LIMIT: usize = 16 * 1024 * 1024;
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// One event. Its name is empty if the server gave none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SseEvent {
+    pub name: String,
+    pub data: String,
+}
+
+/// An event that grew past [`EVENT_LIMIT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event of the stream is larger than {} MiB", EVENT_LIMIT / (1024 * 1024))]
+pub struct TooLarge;
+
+/// The state between two pieces.
+#[derive(Debug, Default)]
+pub struct Splitter {
+    line: Vec<u8>,
+    /// The last byte was a CR that ended a line: a LF right after it belongs to it.
+    after_cr: bool,
+    past_first_line: bool,
+    name: String,
+    data: String,
+    has_data: bool,
+}
+
+impl Splitter {
+    /// Takes the next piece and adds the events that it completes to `events`.
+    pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLarge> {
+        while let Some(&first) = bytes.first() {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.line.extend_from_slice(bytes);
+                return self.check();
+            };
+            self.line.extend_from_slice(&bytes[..end]);
+            self.check()?;
+            self.after_cr = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            self.end_line(events);
+        }
+        Ok(())
+    }
+
+    /// Returns the event that the stream ended in the middle of, for servers that forget the last blank line.
+    pub fn finish(mut self) -> Option<SseEvent> {
+        let mut events = Vec::new();
+        if !self.line.is_empty() {
+            self.end_line(&mut events);
+        }
+        self.end_event(&mut events);
+        events.pop()
+    }
+
+    fn check(&self) -> Result<(), TooLarge> {
+        if self.line.len() + self.data.len() + self.name.len() > EVENT_LIMIT { Err(TooLarge) } else { Ok(()) }
+    }
+
+    fn end_line(&mut self, events: &mut Vec<SseEvent>) {
+        let mut line = std::mem::take(&mut self.line);
+        let content = match line.strip_prefix(BOM) {
+            Some(rest) if !self.past_first_line => rest,
+            _ => &line,
+        };
+        self.past_first_line = true;
+        if content.is_empty() {
+            self.end_event(events);
+        } else {
+            let (field, value) = match content.iter().position(|byte| *byte == b':') {
+                Some(colon) => (&content[..colon], &content[colon + 1..]),
+                None => (content, &[][..]),
+            };
+            let value = value.strip_prefix(b" ").unwrap_or(value);
+            match field {
+                b"event" => self.name = String::from_utf8_lossy(value).into_owned(),
+                b"data" => {
+                    if self.has_data {
+                        self.data.push('\n');
+                    }
+                    self.has_data = true;
+                    self.data.push_str(&String::from_utf8_lossy(value));
+                }
+                // Comments have an empty field name; `id` and `retry` are for clients that reconnect.
+                _ => {}
+            }
+        }
+        line.clear();
+        self.line = line;
+    }
+
+    fn end_event(&mut self, events: &mut Vec<SseEvent>) {
+        let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
+        if std::mem::take(&mut self.has_data) {
+            events.push(SseEvent { name, data });
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "sse_tests.rs"]
+mod tests;
