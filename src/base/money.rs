@@ -51,9 +51,14 @@ impl fmt::Display for MicroUsd {
         let dollars = self.0 as f64 / 1e6;
         let text = match self.0 {
             0 => "$0.00".to_owned(),
-            1..10_000 => format!("${dollars:.4}"),
+            1..100 => format!("${dollars:.6}"),
+            100..10_000 => format!("${dollars:.4}"),
             _ => format!("${dollars:.2}"),
         };
         f.pad(&text)
     }
 }
+
+#[cfg(test)]
+#[path = "money_tests.rs"]
+mod tests;

@@ -38,6 +38,8 @@ pub struct Walk<'f> {
     /// The line in front of the last event taken: where to go on if its parent cannot be found.
     in_front: Option<(u64, EventId)>,
     damage: Damage,
+    /// From here on bad lines have been counted: a gap makes the walk read lines again.
+    counted: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl<'f> Walk<'f> {
     pub fn resume(file: &'f dyn DiskFile, position: Position) -> io::Result<Self> {
         let lines = Backward::new(file, position.offset)?;
         let want = position.want.map_or(Want::Any, Want::This);
-        Ok(Self { file, lines, want, in_front: None, damage: Damage::default() })
+        Ok(Self { file, lines, want, in_front: None, damage: Damage::default(), counted: position.offset })
     }
 
     pub fn damage(&self) -> Damage {
@@ -90,20 +92,22 @@ impl<'f> Walk<'f> {
 
     fn look_at(&mut self, span: OwnedSpan) -> Option<Link> {
         let OwnedSpan { offset, bytes, .. } = span;
+        let bad = usize::from(offset < self.counted);
+        self.counted = self.counted.min(offset);
         let Some(bytes) = bytes else {
-            self.damage.bad_lines += 1;
+            self.damage.bad_lines += bad;
             return None;
         };
         let mut garbage = 0;
         let header = match line::parse(&bytes) {
             Parsed::Whole(header) => header,
             Parsed::Behind { garbage: before, header } => {
-                self.damage.bad_lines += 1;
+                self.damage.bad_lines += bad;
                 garbage = before;
                 header
             }
             Parsed::Bad => {
-                self.damage.bad_lines += 1;
+                self.damage.bad_lines += bad;
                 return None;
             }
             Parsed::Blank => return None,
@@ -134,11 +138,8 @@ impl<'f> Walk<'f> {
             self.want = Want::Nothing;
             return Ok(false);
         };
-        // The lines up to the beginning have been counted; going over them again must not count them twice.
-        let bad_lines = self.damage.bad_lines;
         self.lines = Backward::new(self.file, end)?;
         self.want = Want::This(id);
-        self.damage.bad_lines = bad_lines;
         Ok(true)
     }
 
@@ -181,6 +182,8 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
             (None, _) | (Some(_), Body::Message(_)) => chain.push(link, keep),
             (Some(window), Body::CompactStarted(_)) => {
                 window.closed = true;
+                // It stays as well: a copy of this chain must know where the compaction began.
+                chain.push(link, keep);
                 break;
             }
             // Another marker first: the one we stand on never had a beginning.

@@ -21,6 +21,7 @@ pub enum Open {
 }
 
 /// An open file.
+#[expect(clippy::len_without_is_empty, reason = "a file is asked for its length, and that can fail")]
 pub trait DiskFile: Send {
     /// Reads at an offset; fewer bytes than asked only at the end of the file, none past it.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
@@ -41,7 +42,7 @@ pub trait Disk: Send + Sync + 'static {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Creates a folder and those above it, private to the user.
+    /// Creates a folder and those above it, private to the user. Returns when their names are on the disk.
     fn create_dirs(&self, path: &Path) -> io::Result<()>;
     /// Returns when the names in a folder are on the disk.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
@@ -106,7 +107,10 @@ impl Disk for RealDisk {
     }
 
     fn create_dirs(&self, path: &Path) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+        let missing: Vec<_> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let above = missing.iter().filter_map(|folder| folder.parent());
+        above.filter(|folder| !folder.as_os_str().is_empty()).try_for_each(|folder| self.sync_dir(folder))
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {

@@ -111,7 +111,9 @@ impl Actor {
             let last = events.last().map_or(head, |event| Some(event.id));
             let (parent, body) = if cuts_the_chain(&body) {
                 let mut now = self.state(session)?;
-                events.iter().for_each(|event| now.apply(event));
+                for event in &events {
+                    now.apply(event);
+                }
                 self.carry(session, body, last, state.insert(now))?
             } else {
                 (last, body)
@@ -170,8 +172,13 @@ impl Actor {
         let closing = plan.closing(&source.events);
         let of = u32::try_from(source.lines.len() + closing.len()).unwrap_or(u32::MAX);
         let mut lines = fork::relinked(&source, head, of)?;
-        let mut parent = source.events.last().map(|event| event.id);
         let mut events = source.events;
+        fork::relink(&mut events, head, of);
+        // What is stamped from now on stands behind the copy.
+        for event in &events {
+            self.ids.observe(event.id.ulid());
+        }
+        let mut parent = events.last().map(|event| event.id);
         let first_new = u32::try_from(events.len()).unwrap_or(u32::MAX).saturating_add(1);
         for (body, number) in closing.into_iter().zip(first_new..) {
             let event = self.stamp(parent, None, Some(Batch(number, of)), body);
