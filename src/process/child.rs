@@ -246,12 +246,15 @@ pub fn converse(spec: Spec) -> Result<(Process, Dialogue), StartError> {
     }
 }
 
+/// The pipes that a child was given besides those that are captured.
+type Pipes = (Option<ChildStdin>, Option<ChildStdout>);
+
 /// Starts a child whose streams `wire` sets up: it gets the end that feeds the capture of the output, and may return
-/// the other end of a second one. Returns the pipes that the child was given besides, if it was.
+/// the other end of a second one. Whatever else it pipes is returned.
 fn launch(
     spec: Spec,
     wire: impl FnOnce(&mut CommandWrap, PipeWriter) -> io::Result<Option<PipeReader>>,
-) -> Result<(Process, (Option<ChildStdin>, Option<ChildStdout>)), StartError> {
+) -> Result<(Process, Pipes), StartError> {
     let shown = spec.program.to_string_lossy().into_owned();
     let no_pipe = |source| StartError::NoPipe { program: shown.clone(), source };
     let no_record = |source| StartError::NoRecord { program: shown.clone(), source };

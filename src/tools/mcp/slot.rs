@@ -57,7 +57,6 @@ pub enum Health {
     Disabled,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the serializer wants it so")]
 fn millis<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
@@ -211,8 +210,7 @@ impl Slot {
                     Ok(Phase::Ready(connection)) if !connection.is_dead() => return Ok(connection),
                     Ok(Phase::Failed { reason, until }) => {
                         let wait = until.saturating_duration_since(Instant::now());
-                        let next = format!(" It is tried again in {} at the earliest.", seconds(round_up(wait)));
-                        return Err(self.unavailable(reason + &next));
+                        return Err(self.unavailable(with_next_try(&reason, wait)));
                     }
                     // It ended, or was let go, right after it had got ready.
                     Ok(Phase::Ready(_) | Phase::Idle | Phase::Starting) => {}
@@ -350,8 +348,11 @@ fn tool_name(wire: &str) -> String {
     names::split(wire).map_or(wire, |(_, name)| name).to_owned()
 }
 
-fn round_up(duration: Duration) -> Duration {
-    Duration::from_secs(duration.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX))
+/// Puts the next try after the reason's own words, before those of the server.
+fn with_next_try(reason: &str, wait: Duration) -> String {
+    let wait = Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
+    let (ours, theirs) = reason.split_at(reason.find('\n').unwrap_or(reason.len()));
+    format!("{ours} It is tried again in {} at the earliest.{theirs}", seconds(wait))
 }
 
 /// A user of a server. While there is one, the server is not let go.
