@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_server;
 use crate::mcp_support::{Servers, scripted};
-use crate::tools_support::{path_in, tool_use, until};
+use crate::tools_support::{path_in, runs, tool_use, until};
 
 #[tokio::test]
 async fn a_servers_tools_are_offered_page_by_page_with_their_schemas() {
@@ -115,6 +115,23 @@ async fn a_call_that_takes_too_long_is_given_up_and_the_server_is_told() {
     until("the server is told", || servers.notes().iter().any(|line| line.ends_with(" true"))).await;
     assert_eq!(servers.call("echo", json!({"text": "still here"})).await.text, "still here");
     assert_eq!(servers.starts(), 1);
+    servers.pool.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_that_answers_nobody_any_more_is_replaced() {
+    let slow = |notes: &std::path::Path| {
+        let mut entry = scripted("normal", notes);
+        entry["timeoutMs"] = json!(500);
+        json!({"box": entry})
+    };
+    let servers = Servers::new(slow, |_| {}).await;
+    let pid = servers.pid();
+    let reply = servers.call("hang", json!({})).await;
+    assert!(reply.is_error && reply.text.contains("no answer within 500 ms"), "{}", reply.text);
+    until("it is given up", || servers.health("box") == Health::NotStarted).await;
+    until("its process is ended", || !runs(pid)).await;
+    assert_eq!(servers.call("echo", json!({"text": "another"})).await.text, "another");
     servers.pool.shutdown().await;
 }
 
