@@ -30,7 +30,7 @@ export MCP_NPM_BIN="$work/node_modules/.bin" MCP_PYTHON_BIN="$work/venv/bin"
 
 # A build that fails is a failure, not a reason to skip. CARGO names another cargo.
 cd "$root"
-"${CARGO:-cargo}" test --quiet --test it mcp_real -- --ignored --nocapture --test-threads=1
+"${CARGO:-cargo}" test --test it mcp_real -- --ignored --nocapture --test-threads=1
 
 # The same servers through the command line, beside one that cannot start.
 MXD="${CARGO_TARGET_DIR:-$root/target}/debug/mxd"
