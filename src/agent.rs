@@ -14,3 +14,5 @@ pub mod machine;
 pub mod prompt;
 pub mod purse;
 pub mod resume;
+#[cfg(test)]
+mod testing;

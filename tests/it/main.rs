@@ -3,6 +3,8 @@
 mod support;
 
 #[cfg(test)]
+mod agent_long_run;
+#[cfg(test)]
 mod agent_simulation;
 #[cfg(test)]
 mod architecture;

@@ -2,3 +2,6 @@
 
 #[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
 pub mod mock;
+#[cfg(test)]
+#[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
+pub mod stage;

@@ -144,7 +144,7 @@ async fn a_refusal_that_is_retried_by_a_person_gets_the_next_turn() {
 
 #[tokio::test]
 async fn a_summary_of_its_own_comes_before_the_scripts() {
-    let conversation = Conversation::new("main task").summary(answer().text("I would rather not."));
+    let conversation = Conversation::new("main task").summary(answer().text("I would rather not.").once());
     let mock = Mock::start(Script::new().with(conversation).summarise_when("Summarise", "Fine."));
     let request = hello(ANTHROPIC, "main task: Summarise", false);
     assert_eq!(words(&post(&mock, ANTHROPIC, &request).await.1), "I would rather not.");
