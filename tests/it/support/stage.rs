@@ -50,7 +50,7 @@ impl Clock for Still {
 
 /// Where a session lives between its runs.
 pub struct Stage {
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
     pub wire: Wire,
     pub model: String,
     /// What the mock knows the conversation by.
@@ -86,7 +86,7 @@ impl Stage {
         std::fs::create_dir_all(folder.path().join("data/sessions")).unwrap();
         let ids = IdSource::seeded(Arc::new(Still), 7);
         Self {
-            folder,
+            folder: Arc::new(folder),
             wire,
             model: "mock-model".to_owned(),
             title: title.to_owned(),
@@ -96,6 +96,23 @@ impl Stage {
             gate: Arc::default(),
             limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
             brake: Arc::default(),
+            purse: Box::new(Purse::default),
+        }
+    }
+
+    /// Returns another task of the same project.
+    pub fn sibling(&self, title: &str) -> Self {
+        Self {
+            folder: Arc::clone(&self.folder),
+            wire: self.wire,
+            model: self.model.clone(),
+            title: title.to_owned(),
+            task: TaskId::fresh(&self.ids),
+            ids: self.ids.clone(),
+            provider: Arc::clone(&self.provider),
+            gate: Arc::clone(&self.gate),
+            limits: self.limits.clone(),
+            brake: Arc::clone(&self.brake),
             purse: Box::new(Purse::default),
         }
     }
