@@ -22,12 +22,12 @@ use crate::agent::gauge::Gauge;
 use crate::agent::loop_watch::{LoopWatch, Verdict};
 use crate::agent::resume::{self, Resume};
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
+use crate::model::AskKind;
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
-use crate::model::{AskKind, Content};
 
 /// One run of one task.
 #[derive(Debug)]
@@ -534,21 +534,7 @@ fn woken(call: &OpenCall) -> ToolResult {
         }
         Some(control::Control::Yield | control::Control::Fork) | None => "Resumed: something was said to you.",
     };
-    settled(call, text, false)
-}
-
-/// Returns a result that was given without running anything.
-fn settled(call: &OpenCall, text: &str, is_error: bool) -> ToolResult {
-    ToolResult {
-        call: call.call.clone(),
-        name: call.name.clone(),
-        content: Content::text(text),
-        is_error,
-        images: Vec::new(),
-        full: None,
-        background: None,
-        duration_ms: 0,
-    }
+    ToolResult::unrun(call, text, false)
 }
 
 const LEFT_BEHIND: &str = "It was ended because Matrix stopped. How far it came is not known.";
