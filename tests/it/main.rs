@@ -5,4 +5,5 @@ mod cli_check;
 mod cli_config;
 mod cli_init;
 mod cli_inspect;
+mod cli_pages;
 mod cli_support;
