@@ -96,7 +96,7 @@ fn a_bad_line_in_the_middle_is_counted_and_hides_nothing() {
 
     let ran = project.mxd(["check"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains(&format!("error: {}: line 4 ", path.display())), "{ran:?}");
+    assert!(ran.out.contains(&format!("error: {}: line 4", path.display())), "{ran:?}");
     assert!(ran.out.contains("2 sessions, 5 events"), "{ran:?}");
     assert!(project.mxd(["log", &root.id.to_string()]).out.contains("three"));
 
@@ -211,6 +211,21 @@ fn a_damaged_registry_is_refused_and_never_overwritten() {
         }
         assert_eq!(fs::read_to_string(world.home().projects()).unwrap(), broken);
     }
+}
+
+#[test]
+fn a_damaged_registry_gets_advice_that_can_help() {
+    let world = World::new();
+    let (project, ..) = planted(&world);
+    let whole = fs::read_to_string(world.home().projects()).unwrap();
+    fs::write(world.home().projects(), whole.trim_end().trim_end_matches('}')).unwrap();
+    for args in [&["init"][..], &["check"], &["check", "--repair"]] {
+        let err = project.mxd(args).refused(3, "is damaged");
+        assert_eq!(hinted_commands(&err), Vec::<String>::new(), "no command can mend it: {err}");
+        assert!(err.contains("in an editor") && err.contains(&world.data().join("projects").display().to_string()));
+    }
+    fs::write(world.home().projects(), &whole).unwrap();
+    assert_eq!(titles(&project), ["Root", "Child"], "put right by hand, everything is there again");
 }
 
 #[test]
