@@ -64,8 +64,11 @@ fn the_readme_names_every_command_and_no_other() {
     let world = World::new();
     let help = world.mxd(&world.root(), ["--help"]).ok();
     let listed = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
-    let commands: BTreeSet<&str> =
-        listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|c| !c.is_empty()).collect();
+    let commands: BTreeSet<&str> = listed
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|c| !c.is_empty())
+        .collect();
     let readme = page("README.md");
     for command in &commands {
         assert!(readme.contains(&format!("mxd {command}")), "the README does not show `mxd {command}`");
