@@ -9,6 +9,7 @@ pub mod cli;
 pub mod config;
 pub mod git;
 pub mod model;
+pub mod process;
 pub mod provider;
 pub mod store;
 pub mod tools;

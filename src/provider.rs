@@ -19,6 +19,8 @@ pub mod response;
 pub mod retry;
 pub mod scripted;
 pub mod sse;
+#[cfg(test)]
+mod testing;
 
 use std::sync::Arc;
 

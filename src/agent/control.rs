@@ -1,5 +1,7 @@
 //! The tools that steer the run itself: `yield`, `done`, `fork_task_context`. Each stands alone in its turn.
 
+pub mod tools;
+
 use crate::model::conversation::ToolUse;
 use crate::tools::names;
 

@@ -65,11 +65,8 @@ impl Conversation {
             Body::AssistantText(_) => {}
             Body::Thinking(thought) => self.say(Block::Thinking(thought.clone())),
             Body::ToolCall(call) => {
-                if self.last_role() != Some(Role::Assistant) {
-                    self.calls.clear();
-                }
-                self.calls.push((call.call.clone(), false));
                 self.say(Block::ToolUse(call.clone()));
+                self.calls.push((call.call.clone(), false));
             }
             Body::ToolResult(result) => self.answer(result),
             Body::MessagesConsumed(consumed) => self.consume(&consumed.ids),
@@ -105,6 +102,9 @@ impl Conversation {
     }
 
     fn say(&mut self, block: Block) {
+        if self.last_role() != Some(Role::Assistant) {
+            self.calls.clear();
+        }
         self.speech(Role::Assistant).push(block);
     }
 

@@ -21,7 +21,7 @@ use crate::agent::conversation::Conversation;
 use crate::agent::gauge::Gauge;
 use crate::agent::loop_watch::{LoopWatch, Verdict};
 use crate::agent::resume::{self, Resume};
-use crate::base::{AskId, IdSource, MessageId, Timestamp};
+use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
@@ -45,6 +45,8 @@ pub struct Machine {
     held: BTreeSet<MessageId>,
     /// The person cut the agent short: it owes nothing until it is spoken to.
     halted: bool,
+    /// The last event that was in the log when it was taken up. News of it, or of anything before it, is no news.
+    known: Option<EventId>,
     numbers: u64,
     out: Vec<Effect>,
 }
@@ -121,6 +123,7 @@ impl Machine {
             tries: Tries::default(),
             held: BTreeSet::new(),
             halted,
+            known: events.iter().map(|event| event.id).max(),
             numbers: 0,
             out: Vec::new(),
         }
@@ -165,7 +168,7 @@ impl Machine {
 
     fn take(&mut self, now: Timestamp, input: Input) {
         match input {
-            Input::Start => self.start(),
+            Input::Start => self.start(now),
             Input::Saved { ticket, events } => {
                 events.iter().for_each(|event| self.absorb(event));
                 self.saved(now, ticket);
@@ -190,7 +193,7 @@ impl Machine {
         }
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, now: Timestamp) {
         let resume = resume::from_folds(&self.conversation, &self.state);
         let started = RunStarted {
             shape: resume.shape(),
@@ -201,6 +204,16 @@ impl Machine {
         if let Resume::NeedsRepair { orphans } = &resume {
             bodies.extend(resume::repair(orphans));
         }
+        // A run looks after its own processes: what an earlier one left behind is gone.
+        bodies.extend(self.state.background.iter().map(|process| {
+            let from = Source::BackgroundComplete {
+                process: process.id.clone(),
+                command: process.command.clone(),
+                exit: None,
+                duration_ms: 0,
+            };
+            Body::from(self.message(now, from, LEFT_BEHIND))
+        }));
         self.save(bodies, Then::Advance);
     }
 
@@ -264,8 +277,8 @@ impl Machine {
             let notice = self.message(now, Source::Interrupt, INTERRUPTED);
             return self.save(vec![notice.into()], Then::Advance);
         }
-        if let Some(ask) = self.standing_ask() {
-            return self.settle_standing(now, ask);
+        if let Some((ask, about)) = self.standing_ask() {
+            return self.settle_standing(ask, about);
         }
         let manual = self.control_messages();
         if !manual.is_empty() {
@@ -307,7 +320,7 @@ impl Machine {
 
     /// Returns what hands the waiting messages over: the answer to the call the agent slept on, then the messages.
     fn take_messages(&mut self) -> Vec<Body> {
-        let hold = if self.owes_response() { Hold::UntilIdle } else { Hold::Nothing };
+        let hold = if self.owes_response() && !self.halted { Hold::UntilIdle } else { Hold::Nothing };
         let Some(consumed) = self.hand_over(hold) else { return Vec::new() };
         let mut bodies = self.wake_answer();
         bodies.push(consumed);
@@ -429,6 +442,9 @@ impl Machine {
 
     /// Takes in what somebody else wrote into the session.
     fn heard(&mut self, now: Timestamp, event: &Event, delivery: Delivery) {
+        if self.known.is_some_and(|known| event.id <= known) {
+            return;
+        }
         self.absorb(event);
         if let Body::Message(message) = &event.body
             && delivery == Delivery::Next
@@ -502,23 +518,9 @@ impl Machine {
     }
 }
 
-/// Tells whether a message is worth a turn by itself. The others ride along with the next that is.
+/// Tells whether a message is something to respond to. A wish to compact is not: nobody sees it.
 fn wakes(message: &Message) -> bool {
-    match message.from {
-        Source::User
-        | Source::TaskMessage { .. }
-        | Source::TaskComplete { .. }
-        | Source::ClarifyResponse { .. }
-        | Source::CrossProject { .. }
-        | Source::BackgroundComplete { .. }
-        | Source::CompactedResume
-        | Source::Notice => true,
-        Source::UserMessageForwarded { .. }
-        | Source::TreeChange { .. }
-        | Source::WorkContext
-        | Source::Compact
-        | Source::Interrupt => false,
-    }
+    message.from.wakes() && message.from.is_visible()
 }
 
 /// Returns the result of a call that the agent slept on.
@@ -546,6 +548,7 @@ fn settled(call: &OpenCall, text: &str, is_error: bool) -> ToolResult {
     }
 }
 
+const LEFT_BEHIND: &str = "It was ended because Matrix stopped. How far it came is not known.";
 const INTERRUPTED: &str = "The person interrupted you. What you were doing stopped where it was.";
 
 fn repeating(turns: u32) -> String {

@@ -41,7 +41,7 @@ impl Resume {
     /// Tells whether a run would have anything to do. Where it would not, none is started: a restart with fifty
     /// sleeping agents makes no call and starts no process.
     pub fn owes_work(&self, pending: &PendingMessages) -> bool {
-        let spoken_to = pending.iter().any(|message| message.from != Source::Interrupt);
+        let spoken_to = pending.iter().any(|message| message.from.wakes());
         let cut_short = pending.iter().any(|message| message.from == Source::Interrupt);
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => spoken_to || !cut_short,

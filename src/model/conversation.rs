@@ -33,9 +33,10 @@ pub enum Block {
 }
 
 /// Which wire format a model's private data belongs to: a signature means nothing to another vendor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
+    #[default]
     Anthropic,
     OpenaiResponses,
     OpenaiChat,

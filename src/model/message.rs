@@ -89,6 +89,22 @@ pub enum Source {
 }
 
 impl Source {
+    /// Tells whether it is worth a turn by itself. The others ride along with the next that is.
+    pub fn wakes(&self) -> bool {
+        match self {
+            Self::User
+            | Self::TaskMessage { .. }
+            | Self::TaskComplete { .. }
+            | Self::ClarifyResponse { .. }
+            | Self::CrossProject { .. }
+            | Self::BackgroundComplete { .. }
+            | Self::CompactedResume
+            | Self::Compact
+            | Self::Notice => true,
+            Self::UserMessageForwarded { .. } | Self::TreeChange { .. } | Self::WorkContext | Self::Interrupt => false,
+        }
+    }
+
     /// Tells whether a model ever sees it.
     pub fn is_visible(&self) -> bool {
         !matches!(self, Self::Compact)

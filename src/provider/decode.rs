@@ -158,16 +158,12 @@ pub(crate) fn tool_use(call: String, name: String, raw: String) -> ToolUse {
 
 /// Returns the id of the call that the output limit cut: the last block, if its input is not complete.
 pub(crate) fn cut_call(stop: &StopReason, blocks: &mut [ResponseBlock]) -> Option<String> {
-    match (stop, blocks.last_mut()) {
-        (StopReason::MaxTokens, Some(ResponseBlock::ToolUse(call))) => {
-            // An input of which nothing arrived looks like an empty one, and is not.
-            if call.malformed.is_none() && call.input.as_str() == "{}" {
-                call.malformed = Some(String::new());
-            }
-            call.malformed.is_some().then(|| call.call.clone())
-        }
-        _ => None,
+    let (StopReason::MaxTokens, Some(ResponseBlock::ToolUse(call))) = (stop, blocks.last_mut()) else { return None };
+    // An input of which nothing arrived looks like an empty one, and is not.
+    if call.malformed.is_none() && call.input.as_str() == "{}" {
+        call.malformed = Some(String::new());
     }
+    call.malformed.is_some().then(|| call.call.clone())
 }
 
 #[cfg(test)]

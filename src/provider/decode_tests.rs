@@ -1,1 +1,132 @@
+use crate::model::conversation::Wire;
+use crate::model::event::StopReason;
+use crate::provider::decode::{cut_call, tool_use};
+use crate::provider::error::ErrorClass;
+use crate::provider::response::{ResponseBlock, Signal};
+use crate::provider::testing::{config, decode, stream};
+use crate::provider::{Decoder, Response};
 
+const CHAT: [&str; 4] = [
+    r#"{"model":"m","choices":[{"delta":{"role":"assistant","content":"Hél"}}]}"#,
+    r#"{"model":"m","choices":[{"delta":{"content":"lo 👩"}}]}"#,
+    r#"{"model":"m","choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"bash","arguments":"{}"}}]}}]}"#,
+    r#"{"model":"m","choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+];
+
+#[test]
+fn the_response_is_the_same_at_every_split() {
+    let config = config(Wire::OpenaiChat);
+    let whole = stream(&CHAT) + "data: [DONE]\n\n";
+    let expected = decode(&config, &whole).1.unwrap();
+    assert_eq!(expected.text(), "Héllo 👩");
+    for at in 0..=whole.len() {
+        let mut decoder = Decoder::new(&config, "salt");
+        let mut signals = decoder.push(&whole.as_bytes()[..at]);
+        signals.extend(decoder.push(&whole.as_bytes()[at..]));
+        let said: String = signals
+            .iter()
+            .filter_map(|signal| match signal {
+                Signal::Text(text) => Some(text.as_str()),
+                Signal::Thinking(_) | Signal::Call { .. } => None,
+            })
+            .collect();
+        assert_eq!(said, "Héllo 👩", "split at {at}");
+        assert_eq!(decoder.finish().unwrap(), expected, "split at {at}");
+    }
+}
+
+#[test]
+fn a_stream_that_ends_too_early_is_truncated_and_keeps_its_text() {
+    let cut = stream(&CHAT[..3]);
+    for end in [cut.len(), cut.len() - 2, cut.len() - 20] {
+        let failure = decode(&config(Wire::OpenaiChat), &cut[..end]).1.unwrap_err();
+        assert_eq!(failure.class, ErrorClass::Truncated);
+        let partial = failure.partial.unwrap();
+        assert_eq!((partial.text().as_str(), &partial.stop), ("Héllo 👩", &StopReason::Interrupted));
+        assert_eq!(partial.calls().count(), 0);
+    }
+}
+
+#[test]
+fn an_empty_stream_is_truncated() {
+    for wire in [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat] {
+        let failure = decode(&config(wire), "").1.unwrap_err();
+        assert_eq!(failure.class, ErrorClass::Truncated);
+        assert!(failure.partial.unwrap().blocks.is_empty());
+    }
+}
+
+#[test]
+fn an_event_that_is_no_json_is_the_servers_fault_and_ends_the_stream() {
+    let config = config(Wire::Anthropic);
+    let mut decoder = Decoder::new(&config, "salt");
+    decoder.push(b"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"a\"}}\n\n");
+    assert!(decoder.push(b"data: {\"type\": oops\n\n").is_empty());
+    assert!(decoder.is_over());
+    assert!(decoder.push(b"data: {\"type\":\"message_stop\"}\n\n").is_empty());
+    let failure = decoder.finish().unwrap_err();
+    assert_eq!(failure.class, ErrorClass::Server);
+    assert_eq!(failure.partial.unwrap().text(), "a");
+}
+
+#[test]
+fn nothing_after_the_end_is_read() {
+    let config = config(Wire::OpenaiChat);
+    let mut decoder = Decoder::new(&config, "salt");
+    decoder.push((stream(&CHAT) + "data: [DONE]\n\ndata: garbage\n\n").as_bytes());
+    assert!(decoder.is_over());
+    assert!(decoder.push(b"data: more garbage\n\n").is_empty());
+    assert!(decoder.finish().is_ok());
+}
+
+#[test]
+fn an_endless_event_is_refused() {
+    let mut decoder = Decoder::new(&config(Wire::OpenaiChat), "salt");
+    decoder.push(b"data: ");
+    let chunk = vec![b'x'; 1024 * 1024];
+    for _ in 0..17 {
+        decoder.push(&chunk);
+    }
+    assert!(decoder.is_over());
+    assert_eq!(decoder.finish().unwrap_err().class, ErrorClass::Server);
+}
+
+#[test]
+fn arguments_are_kept_as_written_or_as_malformed() {
+    let read = |raw: &str| {
+        let call = tool_use("c".to_owned(), "t".to_owned(), raw.to_owned());
+        (call.input.as_str().to_owned(), call.malformed)
+    };
+    assert_eq!(read(r#"{"n": 1.50 }"#), (r#"{"n": 1.50 }"#.to_owned(), None));
+    assert_eq!(read(""), ("{}".to_owned(), None));
+    for bad in [r#"{"a":"#, "[1]", "\"text\"", "{} {}", "nonsense"] {
+        assert_eq!(read(bad), ("{}".to_owned(), Some(bad.to_owned())), "{bad}");
+    }
+}
+
+#[test]
+fn only_a_last_incomplete_call_counts_as_cut() {
+    let call = |raw: &str| ResponseBlock::ToolUse(tool_use("c".to_owned(), "t".to_owned(), raw.to_owned()));
+    let cut = |stop: StopReason, raw: &str| cut_call(&stop, &mut [call(raw)]);
+    assert_eq!(cut(StopReason::MaxTokens, r#"{"a":"#), Some("c".to_owned()));
+    assert_eq!(cut(StopReason::MaxTokens, ""), Some("c".to_owned()));
+    assert_eq!(cut(StopReason::MaxTokens, r#"{"a":1}"#), None);
+    assert_eq!(cut(StopReason::ToolUse, r#"{"a":"#), None);
+    assert_eq!(cut_call(&StopReason::MaxTokens, &mut [call("{"), ResponseBlock::Text("x".to_owned())]), None);
+    let mut unseen = [call("")];
+    cut_call(&StopReason::MaxTokens, &mut unseen);
+    assert!(matches!(&unseen[0], ResponseBlock::ToolUse(call) if call.malformed.is_some()));
+}
+
+#[test]
+fn a_response_joins_its_texts() {
+    let response = Response {
+        blocks: vec![ResponseBlock::Text("a".to_owned()), ResponseBlock::Text("b".to_owned())],
+        tokens: crate::model::usage::Tokens::default(),
+        usage_reported: false,
+        stop: StopReason::EndTurn,
+        cut_call: None,
+        model: String::new(),
+    };
+    assert_eq!(response.text(), "a\n\nb");
+}

@@ -10,12 +10,13 @@ use std::fmt;
 use std::time::Duration;
 
 pub use classify::{classify, classify_event};
-pub use retry_after::retry_after;
+pub use retry_after::{retry_after, retry_after_in_words};
 
 use crate::base::{Secret, sanitize, text};
 use crate::provider::response::Response;
 
 const MESSAGE_BYTES: usize = 400;
+const MASK: &str = "****";
 
 /// The kinds of failure that lead to different decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +84,11 @@ impl ErrorClass {
         }
     }
 
+    /// Returns the class that [`Self::word`] stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.word() == word)
+    }
+
     /// Returns what happened and what to do next, for a person.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -147,7 +153,13 @@ impl ApiError {
     /// Takes `key` out of the message, should the other side have repeated it.
     pub fn without_key(mut self, key: Option<&Secret>) -> Self {
         if let Some(key) = key.filter(|key| !key.is_empty()) {
-            self.message = self.message.replace(key.expose(), "****");
+            self.message = self.message.replace(key.expose(), MASK);
+            // A message that was cut may end in the middle of it.
+            let shown = self.message.trim_end_matches('…');
+            let mut cut = key.expose().char_indices().skip(8).map(|(end, _)| &key.expose()[..end]);
+            if let Some(start) = cut.find_map(|start| shown.strip_suffix(start)).map(str::len) {
+                self.message.replace_range(start.., MASK);
+            }
         }
         self
     }
@@ -163,8 +175,7 @@ impl ApiError {
 fn presentable(message: &str) -> String {
     // Cut before cleaning, so that an enormous body costs nothing; the mask may shorten it further.
     let line = sanitize::line(text::prefix(message, MESSAGE_BYTES * 4)).trim().to_owned();
-    let masked: Vec<&str> = line.split_inclusive([' ', '"', '\'', ',']).map(mask).collect();
-    let masked = masked.concat();
+    let masked = mask_keys(&line);
     if masked.len() <= MESSAGE_BYTES {
         return masked;
     }
@@ -174,9 +185,20 @@ fn presentable(message: &str) -> String {
 /// How keys begin, at the vendors whose messages quote them.
 const KEY_PREFIXES: [&str; 4] = ["sk-", "sk_", "xai-", "gsk_"];
 
-fn mask(word: &str) -> &str {
-    let is_key = word.len() >= 12 && KEY_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
-    if is_key { "**** " } else { word }
+/// Masks every run of key characters that begins like a key.
+fn mask_keys(line: &str) -> String {
+    let in_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+    let mut masked = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(in_key) {
+        let (before, run) = rest.split_at(start);
+        let (run, after) = run.split_at(run.find(|c| !in_key(c)).unwrap_or(run.len()));
+        masked.push_str(before);
+        let secret = run.len() >= 12 && KEY_PREFIXES.iter().any(|prefix| run.starts_with(prefix));
+        masked.push_str(if secret { MASK } else { run });
+        rest = after;
+    }
+    masked + rest
 }
 
 #[cfg(test)]

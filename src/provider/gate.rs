@@ -36,14 +36,14 @@ pub struct CalledOff;
 /// Leave to send one request. Say how it went: [`Permit::accepted`] or [`Permit::limited`].
 #[derive(Debug)]
 #[must_use = "a permit that is dropped at once lets nobody through"]
-pub struct Permit<'a> {
-    gate: &'a Gate,
+pub struct Permit {
+    gate: Arc<Gate>,
     probes: bool,
 }
 
 impl Gate {
     /// Waits until a request may go.
-    pub async fn enter(&self, cancel: &CancellationToken) -> Result<Permit<'_>, CalledOff> {
+    pub async fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Result<Permit, CalledOff> {
         let mut states = self.state.subscribe();
         loop {
             if cancel.is_cancelled() {
@@ -51,10 +51,10 @@ impl Gate {
             }
             let state = *states.borrow_and_update();
             match state {
-                State::Open => return Ok(Permit { gate: self, probes: false }),
+                State::Open => return Ok(Permit { gate: Arc::clone(self), probes: false }),
                 State::Limited(until) if until <= Instant::now() => {
                     if self.replace(state, State::Probing) {
-                        return Ok(Permit { gate: self, probes: true });
+                        return Ok(Permit { gate: Arc::clone(self), probes: true });
                     }
                 }
                 State::Limited(until) => tokio::select! {
@@ -90,7 +90,7 @@ impl Gate {
     }
 }
 
-impl Permit<'_> {
+impl Permit {
     /// The API has begun to answer. Call it at the first sign of life, not at the end of the response.
     ///
     /// Only a probe's success opens the gate: a request from before the limit proves nothing.
@@ -119,7 +119,7 @@ impl Permit<'_> {
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for Permit {
     fn drop(&mut self) {
         if self.probes {
             self.gate.replace(State::Probing, State::Limited(Instant::now()));

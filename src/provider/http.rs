@@ -73,6 +73,12 @@ impl HttpProvider {
         signals: &mpsc::Sender<Signal>,
         cancel: &CancellationToken,
     ) -> Result<Response, ApiError> {
+        if call.config.wire != self.credential.wire {
+            let (group, wire, other) = (&self.credential.group, self.credential.wire, call.config.wire);
+            let problem =
+                format!("credential group \"{group}\" speaks {wire:?}, the conversation is spelled for {other:?}");
+            return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
+        }
         let deadline = Instant::now() + self.timeouts.first_byte;
         let salt = blake3::hash(&call.body).to_hex()[..16].to_owned();
         let mut decoder = Decoder::new(&call.config, &salt);

@@ -1,7 +1,7 @@
 //! Waiting for the person. Everything that stops a run for good goes through here: it never just stays silent.
 
 use crate::agent::compaction::Trim;
-use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then, wakes};
+use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
 use crate::base::{AskId, Timestamp};
 use crate::model::ask::{AnsweredBy, AskMode};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason};
@@ -92,12 +92,11 @@ impl Machine {
     }
 
     pub(super) fn wait_for(&mut self, now: Timestamp, ask: AskId, about: About) {
-        // Whoever spoke while the Ask was being written has answered it.
-        if self.state.asks.get(ask).is_none() || self.state.messages.iter().any(wakes) {
+        // Answered while it was being written.
+        if self.state.asks.get(ask).is_none() {
             return self.advance(now);
         }
-        self.phase = Phase::Asking { ask, about };
-        self.out.push(Effect::Activity(Activity::Waiting));
+        self.settle_standing(ask, about);
     }
 
     /// Returns an Ask of the run's own that is still open, from before a restart.
@@ -105,27 +104,44 @@ impl Machine {
         self.state.asks.iter().find_map(|ask| Some((ask.id, About::of(ask.kind)?)))
     }
 
-    /// Waits for a standing Ask, unless the person has said something since: then that is the answer.
-    pub(super) fn settle_standing(&mut self, _now: Timestamp, (ask, about): (AskId, About)) {
-        if self.state.messages.iter().any(wakes) {
-            return self.withdraw(ask);
+    /// Waits for an Ask, unless the person has said something instead: then that is the answer.
+    pub(super) fn settle_standing(&mut self, ask: AskId, about: About) {
+        if self.state.messages.iter().any(|message| message.from == Source::User) {
+            return self.dismiss(ask, about);
         }
         self.phase = Phase::Asking { ask, about };
         self.out.push(Effect::Activity(Activity::Waiting));
     }
 
-    fn withdraw(&mut self, id: AskId) {
+    /// Takes an Ask back and goes on with what the person said.
+    fn dismiss(&mut self, id: AskId, about: About) {
         let reason = "the agent was spoken to and goes on".to_owned();
+        self.held.clear();
+        self.allow(about);
         self.save(vec![AskWithdrawn { id, reason }.into()], Then::Advance);
     }
 
-    pub(super) fn heard_while_asking(&mut self, now: Timestamp, event: &Event, ask: AskId, about: About) {
-        match &event.body {
-            Body::AskAnswered(AskAnswered { id, answer }) if *id == ask => self.answered(now, about, answer),
-            Body::AskWithdrawn(withdrawn) if withdrawn.id == ask => self.advance(now),
-            Body::Message(message) if wakes(message) => self.withdraw(ask),
-            _ => {}
+    /// Lifts the limit that an Ask was about, as far as one answer can.
+    fn allow(&mut self, about: About) {
+        match about {
+            About::TurnLimit => self.tries.extra_turns = self.state.turns.ended,
+            About::Budget => self.tries.reserved = true,
+            About::Stopped => self.tries.unfinished = 0,
+            About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.tries.compacted = true,
+            About::Loop | About::Provider(Purpose::Respond) => {}
         }
+    }
+
+    pub(super) fn heard_while_asking(&mut self, now: Timestamp, event: &Event, ask: AskId, about: About) {
+        if let Body::AskAnswered(AskAnswered { id, answer }) = &event.body
+            && *id == ask
+        {
+            return self.answered(now, about, answer);
+        }
+        if self.state.asks.get(ask).is_none() {
+            return self.advance(now);
+        }
+        self.settle_standing(ask, about);
     }
 
     fn answered(&mut self, now: Timestamp, about: About, answer: &Answer) {
@@ -147,24 +163,19 @@ impl Machine {
                 self.call(purpose, 1);
             }
             About::Compaction if is(WITHOUT) => {
-                self.tries.compacted = true;
+                self.allow(about);
                 self.advance(now);
             }
             About::Compaction => {
                 self.tries.bad_summaries = 0;
                 self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
             }
-            About::Budget => {
-                self.tries.reserved = true;
+            About::Budget | About::TurnLimit | About::Loop => {
+                self.allow(about);
                 self.go_on(now, answer, free);
             }
-            About::TurnLimit => {
-                self.tries.extra_turns = self.state.turns.ended;
-                self.go_on(now, answer, free);
-            }
-            About::Loop => self.go_on(now, answer, free),
             About::Stopped => {
-                self.tries.unfinished = 0;
+                self.allow(about);
                 let text = if free { answer.text.clone() } else { "The person asks you to go on.".to_owned() };
                 let notice = self.message(now, Source::Notice, &text);
                 self.save(vec![notice.into()], Then::Advance);

@@ -23,7 +23,7 @@ pub struct MessagesWithdrawn {
 }
 
 /// What every request of a segment starts with. Frozen until the next compaction, byte for byte.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionConfig {
     pub model: String,
     pub wire: Wire,

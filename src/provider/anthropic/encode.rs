@@ -163,20 +163,18 @@ fn tool_use(call: &ToolUse) -> Item<'static> {
     }
 }
 
+/// Returns the thought as Anthropic sealed it. Nothing if it did not.
 fn own_thought(thought: &Thought) -> Option<Item<'_>> {
-    if let Some(data) = &thought.redacted {
-        return Some(Item::RedactedThinking { data });
+    match (thought.wire, &thought.redacted, &thought.signature) {
+        (Wire::Anthropic, Some(data), _) => Some(Item::RedactedThinking { data }),
+        (Wire::Anthropic, None, Some(signature)) => Some(Item::Thinking { thinking: &thought.text, signature }),
+        (Wire::Anthropic, None, None) | (Wire::OpenaiResponses | Wire::OpenaiChat | Wire::Scripted, _, _) => None,
     }
-    thought.signature.as_deref().map(|signature| Item::Thinking { thinking: &thought.text, signature })
 }
 
 fn foreign_text(block: &Block) -> Option<String> {
     match block {
-        Block::Thinking(thought)
-            if thought.wire != Wire::Anthropic || (thought.signature.is_none() && thought.redacted.is_none()) =>
-        {
-            foreign_thought(thought)
-        }
+        Block::Thinking(thought) if own_thought(thought).is_none() => foreign_thought(thought),
         Block::Thinking(_) | Block::Text(_) | Block::ToolUse(_) | Block::ToolResult(_) | Block::Image(_) => None,
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! Words come before statuses: the same 400 is a typing error, an empty account or a conversation that is too long.
 
+use std::time::Duration;
+
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::base::Timestamp;
 use crate::model::conversation::Wire;
 use crate::provider::decode::json::text;
-use crate::provider::error::{ApiError, ErrorClass, retry_after};
+use crate::provider::error::{ApiError, ErrorClass, retry_after, retry_after_in_words};
 
 /// Returns the error that an HTTP response with a status other than success means.
 pub fn classify(wire: Wire, status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> ApiError {
@@ -29,7 +31,7 @@ pub fn classify(wire: Wire, status: u16, headers: &HeaderMap, body: &[u8], now: 
         .map(|id| id.chars().filter(char::is_ascii_graphic).take(80).collect());
     ApiError {
         status: Some(status),
-        retry_after: retry_after(headers, now),
+        retry_after: retry_after(headers, now).or_else(|| said.wait(class)),
         request_id,
         ..ApiError::new(class, message)
     }
@@ -40,7 +42,8 @@ pub fn classify_event(wire: Wire, event: &Value) -> ApiError {
     let said = Said::of(event);
     let class = said.named(wire).or_else(|| said.status.map(|status| by_status(status, &said)));
     let message = if said.message.is_empty() { "the API reported an error in mid-stream" } else { &said.message };
-    ApiError { status: said.status, ..ApiError::new(class.unwrap_or_else(|| said.general()), message) }
+    let class = class.unwrap_or_else(|| said.general());
+    ApiError { status: said.status, retry_after: said.wait(class), ..ApiError::new(class, message) }
 }
 
 /// What an API said about an error, whatever the shape.
@@ -121,6 +124,13 @@ impl Said {
             (self.is(&["timeout"]), ErrorClass::Timeout),
         ];
         table.into_iter().find_map(|(holds, class)| holds.then_some(class))
+    }
+
+    /// Returns the wait that a limit asks for in its message.
+    fn wait(&self, class: ErrorClass) -> Option<Duration> {
+        matches!(class, ErrorClass::RateLimit | ErrorClass::Overloaded)
+            .then(|| retry_after_in_words(&self.message))
+            .flatten()
     }
 
     /// Returns the class where there is neither a telling word nor a status.

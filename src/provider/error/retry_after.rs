@@ -25,3 +25,27 @@ pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 fn duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
+
+/// Returns the wait that a message asks for in words, where no header does: `Please try again in 1m2.5s`.
+pub fn retry_after_in_words(message: &str) -> Option<Duration> {
+    const LEAD: &str = "try again in ";
+    let lower = message.to_ascii_lowercase();
+    let mut rest = &lower[lower.find(LEAD)? + LEAD.len()..];
+    let mut total = None;
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0) {
+        let (number, after) = rest.split_at(end);
+        let after = after.trim_start();
+        let unit = &after[..after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len())];
+        let seconds = match unit {
+            "ms" | "milliseconds" => 1e-3,
+            "s" | "sec" | "second" | "seconds" => 1.0,
+            "m" | "min" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3600.0,
+            _ => break,
+        };
+        let part = duration(number.parse::<f64>().ok()? * seconds)?;
+        total = Some(total.unwrap_or(Duration::ZERO) + part);
+        rest = &after[unit.len()..];
+    }
+    total
+}

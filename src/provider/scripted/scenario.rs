@@ -168,7 +168,7 @@ pub(super) struct ScriptedError {
 
 fn class<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorClass, D::Error> {
     let word = String::deserialize(deserializer)?;
-    ErrorClass::ALL.into_iter().find(|class| class.word() == word).ok_or_else(|| {
+    ErrorClass::from_word(&word).ok_or_else(|| {
         let words: Vec<_> = ErrorClass::ALL.iter().map(|class| class.word()).collect();
         serde::de::Error::custom(format!("\"{word}\" is no class of errors; there are {}", words.join(", ")))
     })

@@ -1,0 +1,320 @@
+//! Carries out what the machine decides: appends, asks the model, runs tools, waits.
+//!
+//! One task per run. Everything that waits is a future in one set; whatever finishes first is the machine's next
+//! input. The driver decides nothing: where something has to be decided, it asks the machine.
+
+mod model;
+mod requests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::conversation::Conversation;
+use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared};
+use crate::agent::purse::Purse;
+use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp};
+use crate::model::conversation::ToolUse;
+use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
+use crate::model::live::Live;
+use crate::model::message::{Message, Source};
+use crate::provider::{Facts, Gate, Provider};
+use crate::store::{Store, StoreError};
+use crate::tools;
+use requests::Requests;
+
+/// What a segment needs that only the outside can make: tools, prompt, the state of the worktree.
+pub trait Preparer: Send + Sync {
+    /// Returns what was asked for. `model` is one that the person chose since the run began.
+    fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared>;
+}
+
+/// Everything a run works with.
+pub struct Setup {
+    pub task: TaskId,
+    pub run: RunId,
+    pub store: Store,
+    pub provider: Arc<dyn Provider>,
+    pub gate: Arc<Gate>,
+    pub facts: Facts,
+    pub tools: tools::Context,
+    pub preparer: Arc<dyn Preparer>,
+    pub purse: Purse,
+    pub limits: Limits,
+    pub ids: IdSource,
+    pub clock: Arc<dyn Clock>,
+    /// Takes every event of the run, once it is on the disk.
+    pub events: mpsc::UnboundedSender<Event>,
+    /// Where the tools report the end of a background process.
+    pub completions: mpsc::UnboundedReceiver<tools::Completion>,
+}
+
+/// What can be said to a run that is alive.
+#[derive(Debug)]
+pub enum Word {
+    /// Somebody wrote into the session.
+    Heard(Box<Event>, Delivery),
+    Interrupt,
+    Teardown(InterruptReason),
+}
+
+/// The way to reach a run.
+#[derive(Clone, Debug)]
+pub struct Mailbox {
+    words: mpsc::UnboundedSender<Word>,
+}
+
+/// Where a run hears what is said to it.
+pub struct Ear(mpsc::UnboundedReceiver<Word>);
+
+/// Returns both ends of the way to a run. Made before the run reads its log, so that nothing falls in between.
+pub fn mailbox() -> (Mailbox, Ear) {
+    let (words, ear) = mpsc::unbounded_channel();
+    (Mailbox { words }, Ear(ear))
+}
+
+impl Mailbox {
+    /// Says a word. Tells whether anybody is there to hear it.
+    pub fn send(&self, word: Word) -> bool {
+        self.words.send(word).is_ok()
+    }
+
+    /// Puts a message into the session, then tells the run of it. It is sent once this returns, heard or not.
+    pub async fn deliver(
+        &self,
+        store: &Store,
+        task: TaskId,
+        message: Message,
+        delivery: Delivery,
+    ) -> Result<Event, StoreError> {
+        let event = store.append(task, None, message).await?;
+        self.send(Word::Heard(Box::new(event.clone()), delivery));
+        Ok(event)
+    }
+}
+
+/// Takes the session up and runs it to its end.
+pub async fn drive(setup: Setup, ear: Ear) -> Result<Exit, StoreError> {
+    let sessions = setup.store.sessions().clone();
+    let task = setup.task;
+    let active = on_blocking_thread(move || sessions.active(task)).await?;
+    let machine = Machine::new(&active.events, setup.limits.clone(), setup.ids.clone());
+    let run = Run {
+        machine,
+        requests: Requests::default(),
+        work: FuturesUnordered::new(),
+        model_cancel: CancellationToken::new(),
+        tools_cancel: CancellationToken::new(),
+        sleep_cancel: CancellationToken::new(),
+        chosen_model: None,
+        exit: None,
+        setup,
+    };
+    Ok(run.live(ear).await)
+}
+
+/// Runs a read that may take long where it blocks nobody.
+async fn on_blocking_thread<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    // The only way to fail is a panic or the end of the runtime; either way there is no result.
+    tokio::task::spawn_blocking(read).await.unwrap_or(Err(StoreError::Closed))
+}
+
+struct Run {
+    setup: Setup,
+    machine: Machine,
+    requests: Requests,
+    work: FuturesUnordered<BoxFuture<'static, Option<Input>>>,
+    model_cancel: CancellationToken,
+    tools_cancel: CancellationToken,
+    sleep_cancel: CancellationToken,
+    chosen_model: Option<String>,
+    exit: Option<Exit>,
+}
+
+impl Run {
+    async fn live(mut self, Ear(mut ear): Ear) -> Exit {
+        self.step(Input::Start);
+        let mut deaf = false;
+        loop {
+            if let Some(exit) = self.exit.take() {
+                self.setup.tools.jobs.end_all().await;
+                self.check_against_log().await;
+                return exit;
+            }
+            tokio::select! {
+                biased;
+                word = ear.recv(), if !deaf => match word {
+                    Some(Word::Heard(event, delivery)) => self.step(Input::Heard { event, delivery }),
+                    Some(Word::Interrupt) => self.step(Input::Interrupt),
+                    Some(Word::Teardown(reason)) => self.step(Input::Teardown(reason)),
+                    // Nobody can reach this run any more, so nobody can want it to go on.
+                    None => {
+                        deaf = true;
+                        self.step(Input::Teardown(InterruptReason::Quit));
+                    }
+                },
+                Some(done) = self.work.next() => if let Some(input) = done {
+                    self.step(input);
+                },
+                Some(completion) = self.setup.completions.recv() => self.report(completion),
+            }
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.setup.clock.now()
+    }
+
+    fn step(&mut self, input: Input) {
+        let input = self.noticed(input);
+        let effects = self.machine.step(self.now(), input);
+        effects.into_iter().for_each(|effect| self.perform(effect));
+    }
+
+    /// Looks at an input on its way to the machine: events are passed on to whoever shows them, costs are booked.
+    fn noticed(&mut self, input: Input) -> Input {
+        match &input {
+            Input::Saved { events, .. } => {
+                for event in events {
+                    if let Body::Usage(usage) = &event.body {
+                        self.setup.purse.spend(usage.cost.unwrap_or_default());
+                    }
+                    // Nobody may be looking.
+                    let _ = self.setup.events.send(event.clone());
+                }
+            }
+            Input::Start
+            | Input::SaveFailed { .. }
+            | Input::Heard { .. }
+            | Input::Prepared(_)
+            | Input::Counted { .. }
+            | Input::Reserved(_)
+            | Input::Response { .. }
+            | Input::Failed { .. }
+            | Input::ToolFinished { .. }
+            | Input::Timer { .. }
+            | Input::Interrupt
+            | Input::Teardown(_) => {}
+        }
+        input
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Save { ticket, bodies } => self.save(ticket, bodies),
+            Effect::Prepare { config, context } => {
+                let preparer = self.setup.preparer.clone();
+                let model = self.chosen_model.clone();
+                self.work.push(
+                    async move { Some(Input::Prepared(Box::new(preparer.prepare(config, context, model).await))) }
+                        .boxed(),
+                );
+            }
+            Effect::Count => self.count(),
+            Effect::Reserve { tokens } => {
+                let verdict = self.setup.purse.reserve(self.estimate(tokens));
+                self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
+            }
+            Effect::CallModel { number, purpose, attempt } => self.call_model(number, purpose, attempt),
+            Effect::CancelModel { .. } => self.model_cancel.cancel(),
+            Effect::RunTools { calls } => self.run_tools(calls),
+            Effect::CancelTools => self.tools_cancel.cancel(),
+            Effect::Sleep { timer, millis } => {
+                self.sleep_cancel = CancellationToken::new();
+                let cancel = self.sleep_cancel.clone();
+                let sleep = async move {
+                    tokio::select! {
+                        () = cancel.cancelled() => None,
+                        () = tokio::time::sleep(Duration::from_millis(millis)) => Some(Input::Timer { timer }),
+                    }
+                };
+                self.work.push(sleep.boxed());
+            }
+            Effect::CancelSleep { .. } => self.sleep_cancel.cancel(),
+            Effect::Activity(activity) => self.setup.tools.live.send(Live::Activity { activity }),
+            Effect::Retrying { attempt, of, millis, reason } => {
+                let wait = i64::try_from(millis).unwrap_or(i64::MAX);
+                let until = Timestamp::from_millis(self.now().as_millis().saturating_add(wait));
+                self.setup.tools.live.send(Live::Retry { attempt, of, until, reason });
+            }
+            Effect::UseModel { model } => self.chosen_model = Some(model),
+            Effect::Park => {}
+            Effect::Exit(exit) => self.exit = Some(exit),
+        }
+    }
+
+    fn save(&mut self, ticket: u64, bodies: Vec<Body>) {
+        let (store, task, run) = (self.setup.store.clone(), self.setup.task, self.setup.run);
+        let append = async move {
+            Some(match store.append_batch(task, Some(run), bodies).await {
+                Ok(events) => Input::Saved { ticket, events },
+                Err(error) => Input::SaveFailed { reason: error.to_string() },
+            })
+        };
+        self.work.push(append.boxed());
+    }
+
+    /// Tells the agent that a process in the background has ended: on the disk first, then to the machine.
+    fn report(&mut self, completion: tools::Completion) {
+        let message = Message {
+            id: MessageId::fresh(&self.setup.ids),
+            from: Source::BackgroundComplete {
+                process: completion.id,
+                command: completion.command,
+                exit: completion.exit.code,
+                duration_ms: u64::try_from(completion.duration.as_millis()).unwrap_or(u64::MAX),
+            },
+            body: completion.text,
+            images: Vec::new(),
+            at: self.now(),
+        };
+        let (store, task, run, events) =
+            (self.setup.store.clone(), self.setup.task, self.setup.run, self.setup.events.clone());
+        let append = async move {
+            Some(match store.append(task, Some(run), message).await {
+                Ok(event) => {
+                    let _ = events.send(event.clone());
+                    Input::Heard { event: Box::new(event), delivery: Delivery::Steer }
+                }
+                Err(error) => Input::SaveFailed { reason: error.to_string() },
+            })
+        };
+        self.work.push(append.boxed());
+    }
+
+    fn run_tools(&mut self, calls: Vec<ToolUse>) {
+        self.tools_cancel = CancellationToken::new();
+        for call in calls {
+            let mut context = self.setup.tools.clone();
+            context.tokens.interrupt = self.tools_cancel.clone();
+            let (id, name) = (call.call.clone(), call.name.clone());
+            // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
+            let running = tokio::spawn(async move { tools::execute(&call, &context).await });
+            let finished = async move {
+                let mut reply = running.await.unwrap_or_else(|_| tools::Reply::error("The tool did not come back."));
+                let control = reply.control.take();
+                let result: ToolResult = reply.into_result(&id, &name);
+                Some(Input::ToolFinished { result: Box::new(result), control })
+            };
+            self.work.push(finished.boxed());
+        }
+    }
+
+    /// In debug builds: what grew event by event must be what the log gives as a whole.
+    async fn check_against_log(&self) {
+        if !cfg!(debug_assertions) {
+            return;
+        }
+        let (sessions, task) = (self.setup.store.sessions().clone(), self.setup.task);
+        if let Ok(active) = on_blocking_thread(move || sessions.active(task)).await {
+            let rebuilt = Conversation::replay(&active.events);
+            debug_assert_eq!(rebuilt.speeches(), self.machine.conversation().speeches(), "the conversation drifted");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Asking the model: the request, the gate in front of the API, the signals on the way, and what it cost.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::FutureExt as _;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::driver::Run;
+use crate::agent::machine::{Input, Purpose};
+use crate::base::MicroUsd;
+use crate::model::content::BlobId;
+use crate::model::event::SessionConfig;
+use crate::model::live::Live;
+use crate::model::usage::{Tokens, Usage};
+use crate::provider::catalogue::cost;
+use crate::provider::{
+    ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Facts, Gate, Provider, Response, Signal,
+};
+use crate::store::Blobs;
+use crate::tools::LiveSink;
+
+/// How long everybody waits when an API says "too much" without saying for how long.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(2);
+/// What a response is assumed to say, when money is set aside for it.
+const TYPICAL_OUTPUT: u64 = 4_000;
+
+/// The project's blobs, as an encoder reads them.
+struct Pictures<'a>(&'a Blobs);
+
+impl BlobSource for Pictures<'_> {
+    fn read(&self, blob: &BlobId) -> io::Result<Vec<u8>> {
+        self.0.read(blob).map_err(|error| io::Error::other(error.to_string()))
+    }
+}
+
+impl Run {
+    pub(super) fn call_model(&mut self, number: u64, purpose: Purpose, attempt: u32) {
+        if attempt > 1 {
+            self.setup.tools.live.send(Live::Discarded);
+        }
+        self.model_cancel = CancellationToken::new();
+        let call = match self.request(purpose) {
+            Ok(call) => call,
+            Err(error) => {
+                let error = Box::new(ApiError::new(ErrorClass::InvalidRequest, error.to_string()));
+                let failed = Input::Failed { number, error, usage: None, jitter: 0.0 };
+                return self.work.push(std::future::ready(Some(failed)).boxed());
+            }
+        };
+        let (provider, gate) = (self.setup.provider.clone(), self.setup.gate.clone());
+        let (live, cancel) = (self.setup.tools.live.clone(), self.model_cancel.clone());
+        let facts = self.setup.facts;
+        let shown = purpose == Purpose::Respond;
+        let model = call.config.model.clone();
+        let sent = call.body.len() as u64;
+        let asked = async move {
+            let live = shown.then_some(live.as_ref());
+            let answer = ask(provider.as_ref(), &gate, call, live, cancel).await;
+            Some(match answer {
+                Ok(response) => {
+                    let usage = Box::new(usage_of(&response, &facts, &model, sent));
+                    Input::Response { number, response: Box::new(response), usage }
+                }
+                Err(error) => {
+                    let partial = error.partial.as_ref().filter(|partial| partial.usage_reported);
+                    let usage = partial.map(|partial| Box::new(usage_of(partial, &facts, &model, sent)));
+                    Input::Failed { number, error: Box::new(error), usage, jitter: jitter() }
+                }
+            })
+        };
+        self.work.push(asked.boxed());
+    }
+
+    pub(super) fn count(&mut self) {
+        let blobs = self.setup.store.blobs().clone();
+        let call = self
+            .config()
+            .and_then(|config| self.requests.count(self.machine.conversation(), &config, &Pictures(&blobs)).ok());
+        let Some(call) = call else {
+            return self.work.push(std::future::ready(Some(Input::Counted { tokens: None })).boxed());
+        };
+        self.model_cancel = CancellationToken::new();
+        let (provider, cancel) = (self.setup.provider.clone(), self.model_cancel.clone());
+        let counted = async move {
+            // A count that fails is no reason to stop: the estimate stands.
+            let tokens = provider.count_tokens(call, cancel).await.ok().flatten();
+            Some(Input::Counted { tokens })
+        };
+        self.work.push(counted.boxed());
+    }
+
+    /// Returns what a request of about so many tokens may cost.
+    pub(super) fn estimate(&self, tokens: u64) -> MicroUsd {
+        let output = self.setup.facts.max_output.min(TYPICAL_OUTPUT);
+        let tokens = Tokens { input: tokens, output, ..Tokens::default() };
+        self.setup.facts.prices.map(|prices| cost(&tokens, &prices)).unwrap_or_default()
+    }
+
+    fn config(&self) -> Option<Arc<SessionConfig>> {
+        self.machine.conversation().config().cloned()
+    }
+
+    fn request(&mut self, purpose: Purpose) -> Result<Call, EncodeError> {
+        let options = BodyOptions { cache_key: Some(self.setup.task.to_string()), ..BodyOptions::streaming() };
+        let blobs = self.setup.store.blobs().clone();
+        let config = self.config().unwrap_or_default();
+        self.requests.call(self.machine.conversation(), &config, purpose, &options, &Pictures(&blobs))
+    }
+}
+
+/// Makes one attempt, through the gate, showing what comes in.
+async fn ask(
+    provider: &dyn Provider,
+    gate: &Arc<Gate>,
+    call: Call,
+    live: Option<&dyn LiveSink>,
+    cancel: CancellationToken,
+) -> Result<Response, ApiError> {
+    let mut permit = Some(gate.enter(&cancel).await.map_err(|_| ApiError::cancelled())?);
+    let (signals, mut incoming) = mpsc::channel(64);
+    let answer = provider.respond(call, signals, cancel);
+    tokio::pin!(answer);
+    let answer = loop {
+        tokio::select! {
+            biased;
+            Some(signal) = incoming.recv() => {
+                if let Some(permit) = permit.take() {
+                    permit.accepted();
+                }
+                show(live, signal);
+            }
+            answer = &mut answer => break answer,
+        }
+    };
+    while let Ok(signal) = incoming.try_recv() {
+        show(live, signal);
+    }
+    match (&answer, permit) {
+        (Ok(_), Some(permit)) => permit.accepted(),
+        (Err(error), Some(permit)) if matches!(error.class, ErrorClass::RateLimit | ErrorClass::Overloaded) => {
+            permit.limited(error.retry_after.unwrap_or(DEFAULT_LIMIT));
+        }
+        (Ok(_) | Err(_), _) => {}
+    }
+    answer
+}
+
+fn show(live: Option<&dyn LiveSink>, signal: Signal) {
+    let Some(live) = live else { return };
+    live.send(match signal {
+        Signal::Text(text) => Live::TextDelta { text },
+        Signal::Thinking(text) => Live::ThinkingDelta { text },
+        Signal::Call { call, name, bytes, .. } => Live::CallDelta { call, name, bytes },
+    });
+}
+
+/// Returns what a response used. Where the API does not say, it is guessed from sizes, and marked as a guess.
+fn usage_of(response: &Response, facts: &Facts, model: &str, sent: u64) -> Usage {
+    let tokens = if response.usage_reported {
+        response.tokens
+    } else {
+        let said: usize = response.blocks.iter().map(size_of_block).sum();
+        Tokens { input: sent / 4, output: said as u64 / 4, ..Tokens::default() }
+    };
+    Usage {
+        tokens,
+        model: model.to_owned(),
+        cost: facts.prices.map(|prices| cost(&tokens, &prices)),
+        context_window: facts.window,
+        estimated: !response.usage_reported,
+    }
+}
+
+fn size_of_block(block: &crate::provider::ResponseBlock) -> usize {
+    match block {
+        crate::provider::ResponseBlock::Text(text) => text.len(),
+        crate::provider::ResponseBlock::Thinking(thought) => thought.text.len(),
+        crate::provider::ResponseBlock::ToolUse(call) => call.name.len() + call.input.as_str().len(),
+    }
+}
+
+/// Returns a number from 0 to 1, different for every caller.
+fn jitter() -> f64 {
+    let random = ulid::Ulid::generate().random() & 0xFFFF_FFFF;
+    random as f64 / f64::from(u32::MAX)
+}

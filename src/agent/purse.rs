@@ -1,0 +1,117 @@
+//! Budgets: money is set aside before a request is made, so that agents that share a budget cannot overspend it
+//! together. What is set aside counts as spent until the real cost is known.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::agent::machine::BudgetVerdict;
+use crate::base::MicroUsd;
+use crate::model::event::BudgetScope;
+
+/// Part of a limit, in percent, from which an agent is told that money gets short.
+const LOW_PERCENT: u64 = 80;
+
+/// One limit, shared by everybody it limits.
+#[derive(Debug)]
+pub struct Account {
+    scope: BudgetScope,
+    limit: MicroUsd,
+    state: Mutex<Balance>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Balance {
+    spent: MicroUsd,
+    set_aside: MicroUsd,
+}
+
+impl Account {
+    /// Returns an account that has spent what the sessions say it has.
+    pub fn new(scope: BudgetScope, limit: MicroUsd, spent: MicroUsd) -> Arc<Self> {
+        Arc::new(Self { scope, limit, state: Mutex::new(Balance { spent, set_aside: MicroUsd::ZERO }) })
+    }
+
+    pub fn spent(&self) -> MicroUsd {
+        self.balance(|balance| balance.spent)
+    }
+
+    fn balance<T>(&self, change: impl FnOnce(&mut Balance) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sets `amount` aside if there is anything left at all. A request whose estimate is over the rest is still made:
+    /// estimates err, and the limit is passed by at most one of them.
+    fn set_aside(&self, amount: MicroUsd) -> BudgetVerdict {
+        let (scope, limit) = (self.scope, self.limit);
+        self.balance(|balance| {
+            let spent = balance.spent + balance.set_aside;
+            if spent >= limit {
+                return BudgetVerdict::Refused { scope, spent: balance.spent, limit };
+            }
+            balance.set_aside += amount;
+            if u128::from(spent.0) * 100 >= u128::from(limit.0) * u128::from(LOW_PERCENT) {
+                return BudgetVerdict::Low { scope, spent, limit };
+            }
+            BudgetVerdict::Granted
+        })
+    }
+
+    fn give_back(&self, amount: MicroUsd) {
+        self.balance(|balance| balance.set_aside = balance.set_aside.saturating_sub(amount));
+    }
+}
+
+/// What one run pays from: every account that limits it. What is set aside is given back when it goes.
+#[derive(Debug, Default)]
+pub struct Purse {
+    accounts: Vec<Arc<Account>>,
+    set_aside: MicroUsd,
+}
+
+impl Purse {
+    pub fn new(accounts: Vec<Arc<Account>>) -> Self {
+        Self { accounts, set_aside: MicroUsd::ZERO }
+    }
+
+    pub fn is_limited(&self) -> bool {
+        !self.accounts.is_empty()
+    }
+
+    /// Sets money aside for one request, in all accounts or in none.
+    pub fn reserve(&mut self, amount: MicroUsd) -> BudgetVerdict {
+        self.release();
+        let mut verdict = BudgetVerdict::Granted;
+        for (number, account) in self.accounts.iter().enumerate() {
+            match account.set_aside(amount) {
+                BudgetVerdict::Granted => {}
+                low @ BudgetVerdict::Low { .. } => verdict = low,
+                refused @ BudgetVerdict::Refused { .. } => {
+                    self.accounts[..number].iter().for_each(|account| account.give_back(amount));
+                    return refused;
+                }
+            }
+        }
+        self.set_aside = amount;
+        verdict
+    }
+
+    /// Takes what a request really cost in place of what was set aside for it.
+    pub fn spend(&mut self, cost: MicroUsd) {
+        self.release();
+        self.accounts.iter().for_each(|account| account.balance(|balance| balance.spent += cost));
+    }
+
+    fn release(&mut self) {
+        let amount = std::mem::take(&mut self.set_aside);
+        self.accounts.iter().for_each(|account| account.give_back(amount));
+    }
+}
+
+impl Drop for Purse {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+#[path = "purse_tests.rs"]
+mod tests;

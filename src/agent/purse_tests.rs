@@ -1,0 +1,55 @@
+use super::*;
+
+fn account(limit: u64, spent: u64) -> Arc<Account> {
+    Account::new(BudgetScope::Task, MicroUsd(limit), MicroUsd(spent))
+}
+
+#[test]
+fn a_budget_warns_when_it_gets_low_and_refuses_when_it_is_gone() {
+    let account = account(100, 0);
+    let mut purse = Purse::new(vec![account.clone()]);
+    assert_eq!(purse.reserve(MicroUsd(10)), BudgetVerdict::Granted);
+    purse.spend(MicroUsd(85));
+    assert!(matches!(purse.reserve(MicroUsd(10)), BudgetVerdict::Low { .. }));
+    purse.spend(MicroUsd(20));
+    assert!(matches!(purse.reserve(MicroUsd(10)), BudgetVerdict::Refused { spent: MicroUsd(105), .. }));
+    assert_eq!(account.spent(), MicroUsd(105));
+}
+
+#[test]
+fn agents_that_share_a_budget_cannot_overspend_it_together() {
+    let shared = account(100, 0);
+    let mut purses: Vec<_> = (0..10).map(|_| Purse::new(vec![shared.clone()])).collect();
+    let granted = purses.iter_mut().filter(|purse| !refused(&purse.reserve(MicroUsd(40)))).count();
+    assert_eq!(granted, 3, "40 + 40 < 100, so a third may still start, and no fourth");
+}
+
+fn refused(verdict: &BudgetVerdict) -> bool {
+    matches!(verdict, BudgetVerdict::Refused { .. })
+}
+
+impl Purse {
+    fn reserve_refused(&mut self, amount: u64) -> bool {
+        refused(&self.reserve(MicroUsd(amount)))
+    }
+}
+
+#[test]
+fn a_refusal_of_one_account_leaves_the_others_as_they_were() {
+    let (rich, poor) = (account(1_000, 0), account(10, 10));
+    let mut both = Purse::new(vec![rich.clone(), poor]);
+    assert!(both.reserve_refused(990));
+    let mut alone = Purse::new(vec![rich]);
+    assert_eq!(alone.reserve(MicroUsd(990)), BudgetVerdict::Granted, "nothing may be left set aside");
+}
+
+#[test]
+fn a_run_that_ends_gives_back_what_it_had_set_aside() {
+    let account = account(100, 0);
+    let mut first = Purse::new(vec![account.clone()]);
+    first.reserve(MicroUsd(100));
+    let mut second = Purse::new(vec![account]);
+    assert!(second.reserve_refused(1));
+    drop(first);
+    assert!(!second.reserve_refused(1));
+}

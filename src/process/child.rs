@@ -1,0 +1,286 @@
+//! A child process: what is asked for, and the handle to what runs.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+
+use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
+use tokio::sync::{mpsc, watch};
+
+use super::environment::{Environment, RUN_MARKER};
+use super::output::{Capture, HEAD};
+use super::record::{Identity, Note};
+use super::supervise::{Supervisor, supervise};
+
+/// Whether the two output streams of a child stay apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Streams {
+    /// One stream, in the order in which it was written.
+    #[default]
+    Merged,
+    Separate,
+}
+
+/// A child to be started.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Names the child in its environment, its record and its output files. Safe as a file name.
+    pub id: String,
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    pub cwd: PathBuf,
+    pub environment: Environment,
+    pub streams: Streams,
+    /// What a person reads in place of program and arguments.
+    pub shown: String,
+    /// How much of the beginning of each stream is kept in memory.
+    pub head: usize,
+    /// Where output goes that does not fit in memory. Nothing: it is counted and dropped.
+    pub spool: Option<PathBuf>,
+    /// Where the record of the running child is kept. Nothing: a crash of ours may leave it behind.
+    pub records: Option<PathBuf>,
+}
+
+impl Spec {
+    pub fn new(id: impl Into<String>, program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        let program = program.into();
+        Self {
+            id: id.into(),
+            shown: program.to_string_lossy().into_owned(),
+            program,
+            arguments: Vec::new(),
+            cwd: cwd.into(),
+            environment: Environment::new(),
+            streams: Streams::Merged,
+            head: HEAD,
+            spool: None,
+            records: None,
+        }
+    }
+
+    pub fn arguments<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// Why a child could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("the folder {0} does not exist or is not a folder; choose another one to run in")]
+    NoFolder(PathBuf),
+    #[error("\"{0}\" was not found; install it or check PATH")]
+    NoProgram(String),
+    #[error("\"{program}\" could not be started: {source}")]
+    Failed { program: String, source: io::Error },
+    #[error("no pipe for the output of \"{program}\": {source}; too many files may be open")]
+    NoPipe { program: String, source: io::Error },
+    #[error("the note that \"{program}\" runs could not be written: {source}")]
+    NoRecord { program: String, source: io::Error },
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The exit code. Nothing: a signal ended it, or nobody could tell.
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    /// It was ended because we were asked to.
+    pub killed: bool,
+}
+
+impl Exit {
+    pub(super) fn from_status(status: &io::Result<ExitStatus>, killed: bool) -> Self {
+        match status {
+            Ok(status) => Self { code: status.code(), signal: status.signal(), killed },
+            Err(_) => Self { code: None, signal: None, killed },
+        }
+    }
+
+    pub fn is_success(self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+/// How far a child's life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Running,
+    /// The child itself has ended; something it started still runs in its group or holds its output.
+    Left(Exit),
+    /// Nothing of it is left that we can see.
+    Gone(Exit),
+}
+
+impl Phase {
+    pub fn exit(self) -> Option<Exit> {
+        match self {
+            Self::Running => None,
+            Self::Left(exit) | Self::Gone(exit) => Some(exit),
+        }
+    }
+
+    pub fn is_gone(self) -> bool {
+        matches!(self, Self::Gone(_))
+    }
+}
+
+/// A running child. Dropping the handle ends the child and everything it started.
+#[derive(Debug)]
+pub struct Process {
+    id: String,
+    pid: i32,
+    phase: watch::Receiver<Phase>,
+    kill: mpsc::UnboundedSender<()>,
+    output: Arc<Capture>,
+    error: Option<Arc<Capture>>,
+}
+
+impl Process {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    pub fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    /// Returns the output; of both streams, if they were merged.
+    pub fn output(&self) -> &Arc<Capture> {
+        &self.output
+    }
+
+    /// Returns the error stream, if it was asked for separately.
+    pub fn error(&self) -> Option<&Arc<Capture>> {
+        self.error.as_ref()
+    }
+
+    /// Waits until the child itself has ended and what it said by then is captured.
+    pub async fn left(&self) -> Exit {
+        self.reached(|phase| phase.exit().is_some()).await
+    }
+
+    /// Waits until nothing of it runs any more.
+    pub async fn gone(&self) -> Exit {
+        self.reached(Phase::is_gone).await
+    }
+
+    async fn reached(&self, far_enough: impl Fn(Phase) -> bool) -> Exit {
+        let mut phase = self.phase.clone();
+        let unknown = Exit { code: None, signal: None, killed: true };
+        // The sender only goes away without a last word when the runtime is shut down.
+        phase.wait_for(|phase| far_enough(*phase)).await.map_or(unknown, |phase| phase.exit().unwrap_or(unknown))
+    }
+
+    /// Asks for the end of the child and everything it started: TERM, a grace period, KILL. Does not wait.
+    pub fn kill(&self) {
+        // The supervisor is gone only when the child is.
+        let _ = self.kill.send(());
+    }
+}
+
+/// Returns a command set up as every child is (own session, scrubbed environment) but without output capture, for
+/// callers that speak with the child over its own pipes.
+pub fn command(spec: &Spec) -> CommandWrap {
+    let mut command = CommandWrap::with_new(&spec.program, |command| {
+        command
+            .args(&spec.arguments)
+            .current_dir(&spec.cwd)
+            .env_clear()
+            .envs(spec.environment.variables(std::env::vars_os()))
+            .env(RUN_MARKER, &spec.id)
+            .stdin(Stdio::null());
+    });
+    command.wrap(ProcessSession).wrap(KillOnDrop);
+    command
+}
+
+/// Starts a child. Must be called in a runtime, which then looks after it.
+pub fn start(spec: Spec) -> Result<Process, StartError> {
+    let shown = spec.program.to_string_lossy().into_owned();
+    let no_pipe = |source| StartError::NoPipe { program: shown.clone(), source };
+    let no_record = |source| StartError::NoRecord { program: shown.clone(), source };
+    let mut note = spec
+        .records
+        .as_ref()
+        .map(|folder| Note::announce(folder, &spec.id, &spec.shown))
+        .transpose()
+        .map_err(no_record)?;
+
+    let mut command = command(&spec);
+    let (output_end, output_pipe) = io::pipe().map_err(no_pipe)?;
+    let mut error_end = None;
+    match spec.streams {
+        Streams::Merged => {
+            let both = output_pipe.try_clone().map_err(no_pipe)?;
+            command.command_mut().stdout(output_pipe).stderr(both);
+        }
+        Streams::Separate => {
+            let (end, pipe) = io::pipe().map_err(no_pipe)?;
+            error_end = Some(end);
+            command.command_mut().stdout(output_pipe).stderr(pipe);
+        }
+    }
+    let spawned = command.spawn();
+    // Our copies of the pipes' other ends go with the command; while they live, the streams cannot end.
+    drop(command);
+    let child = match spawned {
+        Ok(child) => child,
+        Err(source) => {
+            if let Some(note) = note {
+                note.remove();
+            }
+            return Err(why_not(&spec, shown, source));
+        }
+    };
+    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(0);
+    let identity = Identity::of(pid);
+    if let Some(note) = &mut note
+        && let Err(error) = note.started(identity)
+    {
+        // The announcement is on disk; the marker in its environment still finds the child.
+        tracing::warn!(%error, id = spec.id, "the note of a running process could not be completed");
+    }
+
+    let output = Capture::new(spec.head);
+    let spool = |suffix: &str| spec.spool.as_ref().map(|folder| folder.join(format!("{}{suffix}", spec.id)));
+    let mut drains = vec![output.drain(output_end, spool(".out")).map_err(no_pipe)?];
+    let error = match error_end {
+        Some(end) => {
+            let capture = Capture::new(spec.head);
+            drains.push(capture.drain(end, spool(".err")).map_err(no_pipe)?);
+            Some(capture)
+        }
+        None => None,
+    };
+    let (phase_sender, phase) = watch::channel(Phase::Running);
+    let (kill, kill_requests) = mpsc::unbounded_channel();
+    let start = identity.map(|identity| identity.start);
+    // The wrapper around the child waits for the whole group in its own way; the supervisor does it in ours.
+    let child = child.into_inner();
+    let supervisor = Supervisor { id: spec.id.clone(), pid, start, child, phase: phase_sender, drains, note };
+    tokio::spawn(supervise(supervisor, kill_requests));
+    Ok(Process { id: spec.id, pid, phase, kill, output, error })
+}
+
+/// Finds the reason that a person can act on: the system says "not found" for a folder and for a program alike.
+fn why_not(spec: &Spec, program: String, source: io::Error) -> StartError {
+    if !spec.cwd.is_dir() {
+        StartError::NoFolder(spec.cwd.clone())
+    } else if source.kind() == io::ErrorKind::NotFound {
+        StartError::NoProgram(program)
+    } else {
+        StartError::Failed { program, source }
+    }
+}
+
+#[cfg(test)]
+#[path = "child_tests.rs"]
+mod tests;

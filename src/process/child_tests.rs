@@ -1,0 +1,119 @@
+use super::*;
+use crate::process::{GRACE, table};
+
+fn spec(folder: &tempfile::TempDir, script: &str) -> Spec {
+    let source = crate::base::IdSource::new(Arc::new(crate::base::SystemClock));
+    let id = crate::base::RunId::fresh(&source).to_string();
+    let mut spec = Spec::new(id, "sh", folder.path()).arguments(["-c", script]);
+    spec.records = Some(folder.path().join("records"));
+    spec.spool = Some(folder.path().join("spool"));
+    spec
+}
+
+async fn said(script: &str) -> (String, Exit) {
+    let folder = tempfile::tempdir().unwrap();
+    let process = start(spec(&folder, script)).unwrap();
+    let exit = process.gone().await;
+    (String::from_utf8(process.output().glimpse().head).unwrap(), exit)
+}
+
+#[tokio::test]
+async fn streams_are_merged_in_order_and_the_code_is_told() {
+    let (text, exit) = said("echo a; echo b >&2; echo c; exit 7").await;
+    assert_eq!(text, "a\nb\nc\n");
+    assert_eq!(exit, Exit { code: Some(7), signal: None, killed: false });
+}
+
+#[tokio::test]
+async fn streams_stay_apart_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(&folder, "echo a; echo b >&2");
+    spec.streams = Streams::Separate;
+    let process = start(spec).unwrap();
+    process.gone().await;
+    assert_eq!(process.output().glimpse().head, b"a\n");
+    assert_eq!(process.error().unwrap().glimpse().head, b"b\n");
+}
+
+#[tokio::test]
+async fn a_child_leads_its_own_session_and_has_neither_input_nor_terminal() {
+    let (text, _) =
+        said("read x; echo \"read $?\"; (: </dev/tty) 2>/dev/null; echo \"tty $?\"; cat /proc/$$/stat").await;
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("read 1"));
+    assert_ne!(lines.next(), Some("tty 0"));
+    let fields: Vec<&str> = lines.next().unwrap().split(' ').collect();
+    assert_eq!((fields[0], fields[0]), (fields[4], fields[5]), "pid, group and session are one");
+}
+
+#[tokio::test]
+async fn a_missing_folder_and_a_missing_program_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lost = spec(&folder, "true");
+    lost.cwd = folder.path().join("nowhere");
+    assert!(matches!(start(lost), Err(StartError::NoFolder(_))));
+    let mut unknown = spec(&folder, "true");
+    unknown.program = "no-such-program-here".into();
+    assert!(matches!(start(unknown), Err(StartError::NoProgram(_))));
+    let records = std::fs::read_dir(folder.path().join("records")).unwrap().count();
+    assert_eq!(records, 0, "nothing runs, so nothing is recorded");
+}
+
+#[tokio::test]
+async fn a_record_stands_while_the_child_runs_and_no_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = start(spec(&folder, "echo up; sleep 1000")).unwrap();
+    process.output().fresh().await;
+    let count = || std::fs::read_dir(folder.path().join("records")).unwrap().count();
+    assert_eq!(count(), 1);
+    assert_eq!(crate::process::sweep(&folder.path().join("records")), [], "its owner is alive: it is no orphan");
+    process.kill();
+    let exit = process.gone().await;
+    assert!(exit.killed && exit.code.is_none());
+    assert_eq!(count(), 0);
+}
+
+#[tokio::test]
+async fn a_child_that_ignores_term_is_killed_after_the_grace() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = start(spec(&folder, "trap '' TERM; echo up; while :; do sleep 1000; done")).unwrap();
+    process.output().fresh().await;
+    let asked = std::time::Instant::now();
+    process.kill();
+    assert_eq!(process.gone().await.signal, Some(9));
+    assert!(asked.elapsed() >= GRACE, "it had its time to clean up");
+    assert!(!table::group_exists(process.pid()));
+}
+
+#[tokio::test]
+async fn what_outlives_the_child_is_seen_and_ends_with_the_handle() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = start(spec(&folder, "sleep 1000 >/dev/null 2>&1 & echo $!; exit 3")).unwrap();
+    assert_eq!(process.left().await.code, Some(3));
+    assert!(matches!(process.phase(), Phase::Left(_)));
+    let left: i32 = String::from_utf8(process.output().glimpse().head).unwrap().trim().parse().unwrap();
+    assert!(table::get(left).is_some_and(|entry| !entry.zombie));
+    let mut phase = process.phase.clone();
+    drop(process);
+    phase.wait_for(|phase| phase.is_gone()).await.unwrap();
+    assert!(table::get(left).is_none_or(|entry| entry.zombie));
+}
+
+#[tokio::test]
+async fn grandchildren_that_left_the_session_die_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "setsid sleep 1000 & echo $!; env -i setsid sleep 1000 & echo $!; \
+                  (setsid sh -c 'echo $$; exec sleep 1000' &); sleep 1000";
+    let process = start(spec(&folder, script)).unwrap();
+    while process.output().glimpse().lines < 3 {
+        process.output().fresh().await;
+        process.output().take_pending();
+    }
+    let text = String::from_utf8(process.output().glimpse().head).unwrap();
+    let pids: Vec<i32> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(pids.iter().all(|pid| table::get(*pid).is_some()));
+    process.kill();
+    process.gone().await;
+    let alive: Vec<_> = pids.iter().filter_map(|pid| table::get(*pid)).filter(|entry| !entry.zombie).collect();
+    assert_eq!(alive, []);
+}

@@ -1,0 +1,151 @@
+//! What a child sees of the environment: ours without secrets, plus what keeps programs from asking or paging.
+//!
+//! The rule, by name and regardless of case. Removed: every `MXD_*`, `ANTHROPIC_*`, `OPENAI_*`; every name that
+//! contains `API_KEY`, `APIKEY`, `ACCESS_KEY`, `PRIVATE_KEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE`
+//! or `CREDENTIAL`; and what would redirect git or run code in every shell (`GIT_DIR`, `GIT_CONFIG_*`, `BASH_ENV`,
+//! exported functions …). A name that the caller [keeps](Environment::keep) is inherited whatever the rule says.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// The variable that marks everything a child starts with the child's id.
+pub const RUN_MARKER: &str = "MXD_RUN";
+/// The variable that marks everything started on behalf of one task.
+pub const TASK_MARKER: &str = "MXD_TASK";
+
+const SECRET_PREFIXES: &[&str] = &["MXD_", "ANTHROPIC_", "OPENAI_"];
+const SECRET_PARTS: &[&str] = &[
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+];
+/// Variables that point git at another repository, or make a shell run something before its command.
+const STEERING: &[&str] = &[
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "CDPATH",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CEILING_DIRECTORIES",
+];
+const STEERING_PREFIXES: &[&str] = &["GIT_CONFIG", "BASH_FUNC_"];
+
+/// Nothing may ask, page, edit or paint: nobody is there to answer, and the reader is a model.
+const QUIET: &[(&str, &str)] = &[
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_ASKPASS", "true"),
+    ("GCM_INTERACTIVE", "Never"),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("GH_PAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+];
+
+/// Whether git runs the repository's hooks in a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GitHooks {
+    /// As the repository says.
+    Run,
+    /// Never, through the environment alone: the repository's own configuration is not touched.
+    #[default]
+    Off,
+}
+
+/// The environment of a child, before its own id is added.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    hooks: GitHooks,
+    kept: Vec<String>,
+    added: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Returns the environment that agents get: scrubbed, quiet, git hooks off.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn hooks(mut self, hooks: GitHooks) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// Lets one inherited variable through although its name looks secret.
+    pub fn keep(mut self, name: impl Into<String>) -> Self {
+        self.kept.push(name.into());
+        self
+    }
+
+    /// Adds a variable; it wins over everything inherited or preset.
+    pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.added.insert(name.into(), value.into());
+        self
+    }
+
+    /// Returns every variable of a child whose parent had `inherited`.
+    pub fn variables(&self, inherited: impl IntoIterator<Item = (OsString, OsString)>) -> BTreeMap<OsString, OsString> {
+        let mut all: BTreeMap<OsString, OsString> =
+            inherited.into_iter().filter(|(name, _)| self.is_inherited(name)).collect();
+        for (name, value) in QUIET {
+            all.insert((*name).into(), (*value).into());
+        }
+        // A person's own ssh wrapper is theirs; without one, ssh must fail rather than ask for a passphrase.
+        all.entry("GIT_SSH_COMMAND".into()).or_insert_with(|| "ssh -oBatchMode=yes".into());
+        if self.hooks == GitHooks::Off {
+            for (name, value) in
+                [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.hooksPath"), ("GIT_CONFIG_VALUE_0", "/dev/null")]
+            {
+                all.insert(name.into(), value.into());
+            }
+        }
+        all.extend(self.added.iter().map(|(name, value)| (name.clone(), value.clone())));
+        all
+    }
+
+    fn is_inherited(&self, name: &OsStr) -> bool {
+        let Some(name) = name.to_str() else {
+            // A name that is not text cannot be judged.
+            return false;
+        };
+        self.kept.iter().any(|kept| kept == name) || !(is_secret(name) || is_steering(name))
+    }
+}
+
+/// Tells whether a variable's name says that its value is nobody's business.
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || SECRET_PARTS.iter().any(|part| name.contains(part))
+}
+
+fn is_steering(name: &str) -> bool {
+    STEERING.contains(&name) || STEERING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+#[path = "environment_tests.rs"]
+mod tests;

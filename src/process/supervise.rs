@@ -1,0 +1,109 @@
+//! One task per child: waits for it, ends it when asked, sees what it left behind, reaps it, removes its record.
+//!
+//! It outlives the handle: a caller that is cancelled in the middle of a kill does not leave the rest running.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use process_wrap::tokio::ChildWrapper;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{sleep, timeout};
+
+use super::child::{Exit, Phase};
+use super::end::{Family, GRACE, end_blocking};
+use super::record::Note;
+use super::table;
+
+/// How long output that was already written may take to arrive once the child has ended.
+const DRAIN: Duration = Duration::from_millis(100);
+/// How long a killed child may take to be reaped before it is given up as stuck in the kernel.
+const REAP: Duration = Duration::from_secs(5);
+const LEFT_POLL: Duration = Duration::from_millis(20);
+const LEFT_POLL_LONGEST: Duration = Duration::from_secs(1);
+
+pub(super) struct Supervisor {
+    pub(super) id: String,
+    pub(super) pid: i32,
+    pub(super) start: Option<u64>,
+    pub(super) child: Box<dyn ChildWrapper>,
+    pub(super) phase: watch::Sender<Phase>,
+    pub(super) drains: Vec<oneshot::Receiver<()>>,
+    pub(super) note: Option<Note>,
+}
+
+/// Follows a child to its end. A closed `kill` channel is a kill: nobody is left who could want the child.
+pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedReceiver<()>) {
+    let ended = tokio::select! {
+        status = this.child.wait() => Some(status),
+        _ = kill.recv() => None,
+    };
+    let exit = match ended {
+        None => this.end().await,
+        Some(status) => {
+            let exit = Exit::from_status(&status, false);
+            let quiet = timeout(DRAIN, this.drained()).await.is_ok();
+            if quiet && !table::group_exists(this.pid) {
+                exit
+            } else {
+                this.phase.send_replace(Phase::Left(exit));
+                tokio::select! {
+                    () = this.deserted() => {}
+                    _ = kill.recv() => {
+                        this.end_group().await;
+                    }
+                }
+                exit
+            }
+        }
+    };
+    // What is still in the pipes is ours to show; what an escaped process holds open is not worth waiting for.
+    let _ = timeout(DRAIN, this.drained()).await;
+    if let Some(note) = this.note.take() {
+        note.remove();
+    }
+    this.phase.send_replace(Phase::Gone(exit));
+}
+
+impl Supervisor {
+    async fn drained(&mut self) {
+        while let Some(drain) = self.drains.last_mut() {
+            // The sender is dropped, never used: an error is the message.
+            let _ = drain.await;
+            self.drains.pop();
+        }
+    }
+
+    /// Waits until nobody of the child's group is left and nobody holds its output.
+    async fn deserted(&mut self) {
+        self.drained().await;
+        let mut pause = LEFT_POLL;
+        while table::group_exists(self.pid) {
+            sleep(pause).await;
+            pause = (pause * 2).min(LEFT_POLL_LONGEST);
+        }
+    }
+
+    async fn end(&mut self) -> Exit {
+        let ending = tokio::spawn(end_family(self.family()));
+        let status = timeout(GRACE + REAP, self.child.wait()).await;
+        let _ = ending.await;
+        let status: io::Result<ExitStatus> = status.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        Exit::from_status(&status, true)
+    }
+
+    async fn end_group(&mut self) {
+        end_family(self.family()).await;
+    }
+
+    fn family(&self) -> Family {
+        Family::new(&self.id, self.pid, self.start, true)
+    }
+}
+
+/// Ends everyone. Reading the process table blocks, so it happens aside.
+async fn end_family(mut family: Family) {
+    let group = family.leader();
+    let find = move || family.members(&table::all());
+    let _ = tokio::task::spawn_blocking(move || end_blocking(find, Some(group), GRACE)).await;
+}

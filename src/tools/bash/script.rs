@@ -1,0 +1,94 @@
+//! How a command reaches bash unharmed, and how the folder it ends in comes back.
+//!
+//! The command is data for `eval`, never text inside a wrapper: a trailing comment, an open heredoc or an unbalanced
+//! bracket can break nothing but itself. The folder is written to a side file after the command and in an EXIT trap.
+//! Where a command may lose both (it says `exec`, sets traps, or reads scripts that could), a DEBUG trap also writes
+//! it whenever it has changed; that costs a little per command, so only those get it.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// What runs before and after the command. One line, so that bash's own line numbers are those of the command.
+/// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` whether
+/// the folder needs watching.
+const AROUND: &str = concat!(
+    "__mxd_side=$3; __mxd_save() { builtin pwd -P >|\"$__mxd_side\"; } 2>/dev/null; ",
+    "if [[ $2 == file ]]; then __mxd_command=$(<\"$1\"); else __mxd_command=$1; fi; ",
+    "trap __mxd_save EXIT; ",
+    "if [[ $4 == watch ]]; then __mxd_last=$PWD; set -T; ",
+    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && { __mxd_last=$PWD; __mxd_save; }' DEBUG; fi; ",
+    "set --; eval \"$__mxd_command\"; __mxd_status=$?; trap - DEBUG; __mxd_save || :; exit $__mxd_status",
+);
+
+/// A single argument may have 128 KiB on Linux.
+const LONGEST_ARGUMENT: usize = 100 << 10;
+
+/// Words after which neither the EXIT trap nor the line after the command can be counted on.
+const LOSES_TRAPS: &[&str] = &["exec", "trap", "source", ".", "eval"];
+
+/// A command on its way to bash.
+pub(super) struct Script {
+    argument: OsString,
+    is_file: bool,
+    side: PathBuf,
+    watch: bool,
+}
+
+impl Script {
+    /// Prepares `command`; its files are named after `id` and lie in `folder`.
+    pub(super) async fn new(command: &str, id: &str, folder: &Path) -> io::Result<Self> {
+        if command.contains('\0') {
+            return Err(io::Error::other("it contains a zero byte, which no command can"));
+        }
+        tokio::fs::create_dir_all(folder).await?;
+        let is_file = command.len() > LONGEST_ARGUMENT;
+        let argument = if is_file {
+            let path = folder.join(format!("{id}.sh"));
+            tokio::fs::write(&path, command).await?;
+            path.into_os_string()
+        } else {
+            command.into()
+        };
+        Ok(Self { argument, is_file, side: folder.join(format!("{id}.cwd")), watch: needs_watching(command) })
+    }
+
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let word = |word: &str| OsString::from(word);
+        vec![
+            word("--noprofile"),
+            word("--norc"),
+            word("-c"),
+            word(AROUND),
+            word("bash"),
+            self.argument.clone(),
+            word(if self.is_file { "file" } else { "" }),
+            self.side.clone().into_os_string(),
+            word(if self.watch { "watch" } else { "" }),
+        ]
+    }
+
+    /// Returns the folder in which the command ended, if it said so and the folder is there.
+    pub(super) async fn folder_at_the_end(&self) -> Option<PathBuf> {
+        let mut bytes = tokio::fs::read(&self.side).await.ok()?;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        }
+        if self.is_file {
+            let _ = tokio::fs::remove_file(&self.argument).await;
+        }
+        let folder = PathBuf::from(OsString::from_vec(bytes));
+        (folder.is_absolute() && folder.is_dir()).then_some(folder)
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.side);
+    }
+}
+
+fn needs_watching(command: &str) -> bool {
+    command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'".contains(c)).any(|word| LOSES_TRAPS.contains(&word))
+}

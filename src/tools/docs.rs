@@ -1,0 +1,68 @@
+//! `docs/tools.md`, written from the registry so that it cannot say anything else than the models are told.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::tools::names;
+use crate::tools::registry::Registry;
+use crate::tools::tool::Effect;
+
+/// The line above what is generated. What stands before it is written by hand and kept.
+pub const MARK: &str =
+    "<!-- generated from the registry; change the tools, then run the tests with MXD_UPDATE_DOCS=1 -->";
+
+/// Returns the generated part of the page.
+pub fn page(registry: &Registry) -> String {
+    let mut out = format!("{MARK}\n");
+    for tool in registry.iter() {
+        let spec = tool.spec();
+        let effect = match tool.effect() {
+            Effect::Reads => "reads only",
+            Effect::Writes => "writes files in the worktree",
+            Effect::Opaque => "can do anything",
+        };
+        let _ =
+            write!(out, "\n## {}\n\n`{}` · {effect}\n\n{}\n", names::shown(&spec.name), spec.name, spec.description);
+        if let Ok(schema) = spec.schema.read::<Value>() {
+            out.push_str("\n| field | type | |\n|---|---|---|\n");
+            fields(&mut out, &schema, "");
+        }
+        if let Some(example) = tool.example() {
+            let _ = write!(out, "\n```json\n{example}\n```\n");
+        }
+    }
+    out
+}
+
+fn fields(out: &mut String, schema: &Value, prefix: &str) {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let Some(properties) = schema["properties"].as_object() else { return };
+    for (name, field) in properties {
+        let needed = if required.contains(&name.as_str()) { ", required" } else { "" };
+        let description = field["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let _ = writeln!(out, "| `{prefix}{name}` | {}{needed} | {description} |", kind(field));
+        fields(out, &field["items"], &format!("{prefix}{name}[]."));
+    }
+}
+
+fn kind(field: &Value) -> String {
+    let words = words_of(field);
+    if !words.is_empty() {
+        return words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    }
+    match &field["type"] {
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).find(|name| *name != "null").unwrap_or("any").to_owned()
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+/// The values of an enumeration, in either of the two ways in which a schema can list them.
+fn words_of(field: &Value) -> Vec<&str> {
+    let listed = field["enum"].as_array().into_iter().flatten();
+    let described = field["oneOf"].as_array().into_iter().flatten().map(|choice| &choice["const"]);
+    listed.chain(described).filter_map(Value::as_str).collect()
+}

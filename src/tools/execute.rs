@@ -1,0 +1,105 @@
+//! The one path that every call takes: look up, parse, gate, run, bound.
+
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+
+use crate::base::text;
+use crate::model::conversation::ToolUse;
+use crate::tools::bound;
+use crate::tools::context::Context;
+use crate::tools::gate::{Permission, Request};
+use crate::tools::names;
+use crate::tools::reply::Reply;
+use crate::tools::tool::Call;
+
+/// How long a cancelled tool may take to answer for itself, with what it has so far. Longer than a kill takes.
+const LAST_WORDS: Duration = Duration::from_secs(8);
+
+/// Runs a call and returns what the model is to read. Never fails and never panics: a failure is a reply.
+pub async fn execute(call: &ToolUse, context: &Context) -> Reply {
+    let started = Instant::now();
+    let mut reply = run(call, context).await;
+    bound_reply(&mut reply, context).await;
+    reply.duration = started.elapsed();
+    reply
+}
+
+async fn run(call: &ToolUse, context: &Context) -> Reply {
+    let Some(tool) = context.registry.get(&call.name) else {
+        return Reply::error(unknown(&call.name, context));
+    };
+    if let Some(malformed) = &call.malformed {
+        let example = tool.example().map(|example| format!("\nA valid input: {example}")).unwrap_or_default();
+        return Reply::error(format!(
+            "The input of {} was not valid JSON, so nothing was run. It began: {}{example}",
+            names::shown(&call.name),
+            text::headline(malformed, 200),
+        ));
+    }
+    let prepared = match tool.prepare(&call.input) {
+        Ok(prepared) => prepared,
+        Err(error) => return Reply::error(format!("{}: {error}", names::shown(&tool.spec().name))),
+    };
+    if context.tokens.is_cancelled() {
+        return Reply::error("Not run: the person interrupted before it started.");
+    }
+    let request = Request { call, name: &tool.spec().name, effect: tool.effect() };
+    let permission = tokio::select! {
+        permission = context.gate.check(request) => permission,
+        () = context.tokens.cancelled() => return Reply::error("Not run: interrupted while it waited for permission."),
+    };
+    match permission {
+        Permission::Granted => {}
+        Permission::Denied { reason } => return Reply::error(format!("Not permitted: {reason}")),
+    }
+
+    let running = prepared(Call { id: call.call.clone(), context: context.clone() });
+    // A tool that panics must not take the run with it.
+    let running = AssertUnwindSafe(running).catch_unwind();
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        biased;
+        ended = &mut running => Some(ended),
+        () = overdue(context) => None,
+    };
+    match ended {
+        Some(Ok(reply)) => reply,
+        Some(Err(_)) => Reply::error(format!(
+            "{} failed because of a fault in Matrix itself. What it did before that is unknown; look before you retry.",
+            names::shown(&tool.spec().name)
+        )),
+        None => Reply::error("Interrupted. What it had done by then is unknown; look before you retry."),
+    }
+}
+
+async fn overdue(context: &Context) {
+    context.tokens.cancelled().await;
+    tokio::time::sleep(LAST_WORDS).await;
+}
+
+fn unknown(name: &str, context: &Context) -> String {
+    let guess = context.registry.nearest(name).map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
+    let known: Vec<&str> = context.registry.iter().map(|tool| tool.spec().name.as_str()).collect();
+    format!("There is no tool called \"{}\".{guess} The tools are: {}.", text::headline(name, 100), known.join(", "))
+}
+
+/// Cuts a reply that its tool left too long. The whole of it goes where the agent can read it in pieces.
+async fn bound_reply(reply: &mut Reply, context: &Context) {
+    let cap = context.limits.reply_bytes;
+    if reply.text.len() <= cap {
+        return;
+    }
+    let whole = std::mem::take(&mut reply.text);
+    let cut = bound::text(&whole, cap);
+    let rest = match context.blobs.put(whole.into_bytes()).await {
+        Ok(blob) => {
+            let path = context.blobs.path(&blob);
+            reply.full = reply.full.take().or(Some(blob));
+            format!("the whole is in {}: read it in pieces with read_file (offset, limit)", path.display())
+        }
+        Err(error) => format!("the rest could not be kept: {error}"),
+    };
+    reply.text = format!("{cut}\n[cut: {rest}]");
+}

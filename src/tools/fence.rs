@@ -1,0 +1,172 @@
+//! Where file tools may write and what they may see.
+//!
+//! A path is first made real: links followed, `..` applied, nothing left to interpretation. The real path must lie in
+//! the worktree or in a folder that was opened for writing, and in no `.git`. What is then opened is reached from that
+//! folder's descriptor, one component at a time, without following any link: a link that appears between the decision
+//! and the opening makes the opening fail, it does not lead elsewhere. Reading is allowed everywhere but in hidden
+//! places and in other processes, and marked when it is outside.
+
+mod real;
+mod slot;
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+pub use slot::{Found, Slot};
+
+use real::real;
+
+/// The limits of a worktree.
+#[derive(Clone, Debug)]
+pub struct Fence {
+    root: PathBuf,
+    writable: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+}
+
+/// A path that may be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readable {
+    /// The real path.
+    pub path: PathBuf,
+    /// It lies outside the worktree.
+    pub is_outside: bool,
+}
+
+/// A path that may be written: `below` is relative to `base`, without links and without `..`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writable {
+    pub base: PathBuf,
+    pub below: PathBuf,
+}
+
+impl Writable {
+    pub fn path(&self) -> PathBuf {
+        self.base.join(&self.below)
+    }
+}
+
+/// Why a path was refused. Each is a sentence for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum FenceError {
+    #[error("the path is empty; give a path relative to the current folder, or an absolute one")]
+    Empty,
+    #[error("the path contains a zero byte, which no path can")]
+    ZeroByte,
+    #[error("{path} cannot be followed: {source}")]
+    Unresolvable { path: PathBuf, source: io::Error },
+    #[error("{} is outside the worktree {}, where files may not be written; choose a path inside it", path.display(), root.display())]
+    Outside { path: PathBuf, root: PathBuf },
+    #[error("{} belongs to git's own data, which file tools never write; use git commands with bash", .0.display())]
+    Git(PathBuf),
+    #[error("{} is protected: it is run by tools outside this worktree; ask the person to change it", .0.display())]
+    Protected(PathBuf),
+    #[error("{} names a folder, not a file", .0.display())]
+    Folder(PathBuf),
+    #[error("{} may not be read: it can hold credentials", .0.display())]
+    Hidden(PathBuf),
+}
+
+impl Fence {
+    /// Returns a fence around `worktree`, which must exist.
+    pub fn new(worktree: &Path) -> io::Result<Self> {
+        let root = worktree.canonicalize()?;
+        Ok(Self { root, writable: Vec::new(), protected: Vec::new(), hidden: Vec::new() })
+    }
+
+    /// Opens another folder for writing: the task's own data.
+    pub fn writable(mut self, folder: &Path) -> io::Result<Self> {
+        self.writable.push(folder.canonicalize()?);
+        Ok(self)
+    }
+
+    /// Closes a path inside for writing, existing or not: a hooks folder, settings that are run.
+    pub fn protect(mut self, path: &Path) -> io::Result<Self> {
+        self.protected.push(real(path)?);
+        Ok(self)
+    }
+
+    /// Closes a path for reading too, existing or not: files with keys in them.
+    pub fn hide(mut self, path: &Path) -> io::Result<Self> {
+        self.hidden.push(real(path)?);
+        Ok(self)
+    }
+
+    /// Returns the worktree's real path.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns how a real path is said to the model: relative to the worktree where possible.
+    pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).ok().filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)
+    }
+
+    pub fn for_reading(&self, path: &str, cwd: &Path) -> Result<Readable, FenceError> {
+        let path = resolve(path, cwd)?;
+        if self.is_hidden(&path) {
+            return Err(FenceError::Hidden(path));
+        }
+        let is_outside = !path.starts_with(&self.root);
+        Ok(Readable { path, is_outside })
+    }
+
+    /// Tells whether a real path may not be read.
+    pub fn is_hidden(&self, path: &Path) -> bool {
+        // Another process's environment and memory; ours holds the API keys.
+        let is_process = path.strip_prefix("/proc").is_ok_and(|below| {
+            let first = below.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
+            first.is_some_and(|first| first.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        is_process || self.hidden.iter().any(|hidden| path.starts_with(hidden))
+    }
+
+    pub fn for_writing(&self, path: &str, cwd: &Path) -> Result<Writable, FenceError> {
+        let names_folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
+        let path = resolve(path, cwd)?;
+        let base = std::iter::once(&self.root).chain(&self.writable).find(|base| path.starts_with(base));
+        let Some(base) = base else {
+            return Err(FenceError::Outside { path, root: self.root.clone() });
+        };
+        let below = path.strip_prefix(base).unwrap_or(&path).to_owned();
+        if below.components().any(is_git) {
+            return Err(FenceError::Git(path));
+        }
+        if self.protected.iter().chain(&self.hidden).any(|closed| path.starts_with(closed)) {
+            return Err(FenceError::Protected(path));
+        }
+        if names_folder || below.as_os_str().is_empty() {
+            return Err(FenceError::Folder(path));
+        }
+        Ok(Writable { base: base.clone(), below })
+    }
+}
+
+fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, FenceError> {
+    if path.is_empty() {
+        return Err(FenceError::Empty);
+    }
+    if path.contains('\0') {
+        return Err(FenceError::ZeroByte);
+    }
+    let path = cwd.join(path);
+    real(&path).map_err(|source| FenceError::Unresolvable { path, source })
+}
+
+/// Tells whether a component is a repository's data, in any spelling that some file system takes for `.git`.
+fn is_git(component: Component<'_>) -> bool {
+    let name = component.as_os_str().to_string_lossy();
+    let plain: String = name.chars().filter(|c| !is_ignorable(*c)).collect();
+    let plain = plain.trim_end_matches(['.', ' ']);
+    plain.eq_ignore_ascii_case(".git") || plain.eq_ignore_ascii_case("git~1")
+}
+
+/// Characters that a case-folding file system ignores in names.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+#[path = "fence_tests.rs"]
+mod tests;

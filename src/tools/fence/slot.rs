@@ -1,0 +1,167 @@
+//! The place of one file, held by its folder's descriptor: looked at and replaced without ever following a link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
+
+use super::Writable;
+
+/// A file's place. Blocking, as everything below it.
+#[derive(Debug)]
+pub struct Slot {
+    folder: OwnedFd,
+    name: OsString,
+    path: PathBuf,
+}
+
+/// What is in a place now.
+#[derive(Debug)]
+pub struct Found {
+    pub bytes: Vec<u8>,
+    pub metadata: Metadata,
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const PASS_THROUGH: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const PASS_THROUGH: OFlags = OFlags::RDONLY;
+
+/// Whether folders that are missing on the way are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Make,
+    Fail,
+}
+
+impl Slot {
+    /// Returns the place that `writable` names, making the folders that lead there.
+    pub fn make(writable: &Writable) -> io::Result<Self> {
+        Self::reach(&writable.base, &writable.below, Missing::Make)
+    }
+
+    /// Returns the place that `writable` names, if its folder exists.
+    pub fn open(writable: &Writable) -> io::Result<Self> {
+        Self::reach(&writable.base, &writable.below, Missing::Fail)
+    }
+
+    /// Returns the place of any real path, for reading.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        Self::reach(Path::new("/"), path.strip_prefix("/").unwrap_or(path), Missing::Fail)
+    }
+
+    fn reach(base: &Path, below: &Path, missing: Missing) -> io::Result<Self> {
+        let name = below.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+        let flags = PASS_THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut folder = rustix::fs::open(base, flags, Mode::empty())?;
+        for component in below.parent().into_iter().flat_map(Path::components) {
+            let Component::Normal(name) = component else {
+                return Err(io::Error::other("the path is not a real one"));
+            };
+            let next = || rustix::fs::openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty());
+            let opened = match (next(), missing) {
+                (Err(rustix::io::Errno::NOENT), Missing::Make) => {
+                    match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(rustix::io::Errno::EXIST) => next(),
+                        Err(error) => Err(error),
+                    }
+                }
+                (other, Missing::Make | Missing::Fail) => other,
+            };
+            folder = opened.map_err(|error| refused(error, name))?;
+        }
+        Ok(Self { folder, name: name.to_owned(), path: base.join(below) })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the file for reading. Only regular files: a pipe or a device would never end, or do something.
+    pub fn file(&self) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty());
+        let file = File::from(opened.map_err(|error| refused(error, &self.name))?);
+        let kind = file.metadata()?.file_type();
+        if kind.is_file() {
+            Ok(file)
+        } else if kind.is_dir() {
+            Err(io::ErrorKind::IsADirectory.into())
+        } else {
+            Err(io::Error::other("it is not a regular file but a device, a pipe or a socket"))
+        }
+    }
+
+    /// Returns what is there, or nothing if nothing is.
+    pub fn found(&self, most: u64) -> io::Result<Option<Found>> {
+        let mut file = match self.file() {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        if metadata.len() > most {
+            return Err(io::Error::other(format!("it has {} bytes, more than the {most} that fit", metadata.len())));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(Found { bytes, metadata }))
+    }
+
+    /// Puts `bytes` there in one step: readers see the old file or the new one, never a part. Keeps the mode and, where
+    /// the system allows it, the owner of the file that is replaced. Returns what the system says of the new one.
+    pub fn replace(&self, bytes: &[u8], like: Option<&Metadata>) -> io::Result<Metadata> {
+        let (mut file, temporary) = self.temporary()?;
+        let written = fill(&mut file, bytes, like).and_then(|()| {
+            rustix::fs::renameat(&self.folder, &temporary, &self.folder, &self.name)?;
+            file.metadata()
+        });
+        if written.is_err() {
+            let _ = rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty());
+        }
+        written
+    }
+
+    fn temporary(&self) -> io::Result<(File, OsString)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut tries = 0;
+        loop {
+            // The name says nothing about the file's: that may already be as long as names can be.
+            let name = OsString::from(format!(".mxd-{}.tmp", ulid::Ulid::generate()));
+            match rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666)) {
+                Ok(opened) => return Ok((File::from(opened), name)),
+                Err(rustix::io::Errno::EXIST) if tries < 8 => tries += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(like) = like {
+        let now = file.metadata()?;
+        if (like.uid(), like.gid()) != (now.uid(), now.gid()) {
+            let owner = (Some(Uid::from_raw(like.uid())), Some(Gid::from_raw(like.gid())));
+            // Not everyone may give files away; the contents matter more.
+            let _ = rustix::fs::fchown(&*file, owner.0, owner.1);
+        }
+        rustix::fs::fchmod(&*file, Mode::from(like.mode() & 0o7777))?;
+    }
+    file.sync_data()
+}
+
+/// A link where there was none when the path was resolved: somebody is racing us, or changed it just now.
+fn refused(error: rustix::io::Errno, name: &OsStr) -> io::Error {
+    match error {
+        rustix::io::Errno::LOOP => io::Error::other(format!(
+            "\"{}\" became a symbolic link while it was being opened; nothing was done",
+            name.display()
+        )),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,149 @@
+//! The processes that outlive the call that started them: one registry per run of an agent.
+//!
+//! Every job ends in exactly one [`Completion`], whoever ended it. Finished jobs stay for a while, so that a late
+//! question about one still has an answer.
+
+mod report;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+
+pub(super) use report::{Report, report};
+
+use crate::model::BlobRef;
+use crate::model::event::BackgroundRef;
+use crate::process::{Exit, Process};
+use crate::tools::blobs::BlobSink;
+
+/// How many finished jobs are remembered.
+const REMEMBERED: usize = 32;
+
+/// A job's end, for whoever owns the run: it becomes a message to the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    pub id: String,
+    pub command: String,
+    pub exit: Exit,
+    pub duration: Duration,
+    /// The output, bounded, with the way to the rest.
+    pub text: String,
+    pub full: Option<BlobRef>,
+}
+
+/// A process in the background.
+pub(super) struct Job {
+    pub(super) id: String,
+    pub(super) command: String,
+    pub(super) process: Process,
+    pub(super) started: Instant,
+    finished: OnceLock<Completion>,
+}
+
+impl Job {
+    pub(super) fn reference(&self) -> BackgroundRef {
+        BackgroundRef { id: self.id.clone(), command: self.command.clone() }
+    }
+
+    pub(super) fn finished(&self) -> Option<&Completion> {
+        self.finished.get()
+    }
+}
+
+/// The background processes of one run. Whoever owns the run calls [`Jobs::end_all`] before dropping it: until then
+/// every process is looked after, also when nobody else holds the registry.
+pub struct Jobs {
+    table: Mutex<BTreeMap<String, Arc<Job>>>,
+    completions: mpsc::UnboundedSender<Completion>,
+    blobs: Arc<dyn BlobSink>,
+    budget: usize,
+    /// Counts ends, so that waiting for "any of them" needs no list of handles.
+    ends: watch::Sender<u64>,
+}
+
+impl Jobs {
+    /// Returns an empty registry. Every job's end goes to `completions`; its text has about `budget` bytes.
+    pub fn new(completions: mpsc::UnboundedSender<Completion>, blobs: Arc<dyn BlobSink>, budget: usize) -> Arc<Self> {
+        let ends = watch::Sender::new(0);
+        Arc::new(Self { table: Mutex::default(), completions, blobs, budget, ends })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Job>>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a process over. From now on it lives until it ends, is killed, or the run is over.
+    pub(super) fn adopt(self: &Arc<Self>, process: Process, command: String, started: Instant) -> Arc<Job> {
+        let id = process.id().to_owned();
+        let job = Arc::new(Job { id: id.clone(), command, process, started, finished: OnceLock::new() });
+        self.lock().insert(id, Arc::clone(&job));
+        tokio::spawn(Arc::clone(self).follow(Arc::clone(&job)));
+        job
+    }
+
+    async fn follow(self: Arc<Self>, job: Arc<Job>) {
+        let exit = job.process.gone().await;
+        let duration = job.started.elapsed();
+        let Report { text, full } = report(&job.process, self.budget, &*self.blobs).await;
+        let completion = Completion { id: job.id.clone(), command: job.command.clone(), exit, duration, text, full };
+        if job.finished.set(completion.clone()).is_err() {
+            return;
+        }
+        self.forget_oldest();
+        // Nobody listens any more only when the run itself is over.
+        let _ = self.completions.send(completion);
+        self.ends.send_modify(|ends| *ends += 1);
+    }
+
+    fn forget_oldest(&self) {
+        let mut table = self.lock();
+        let mut finished: Vec<(Instant, String)> =
+            table.values().filter(|job| job.finished().is_some()).map(|job| (job.started, job.id.clone())).collect();
+        finished.sort_unstable();
+        for (_, id) in finished.iter().take(finished.len().saturating_sub(REMEMBERED)) {
+            table.remove(id);
+        }
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Returns every job that is remembered, oldest first.
+    pub(super) fn all(&self) -> Vec<Arc<Job>> {
+        let mut all: Vec<_> = self.lock().values().cloned().collect();
+        all.sort_by_key(|job| job.started);
+        all
+    }
+
+    /// Returns what still runs, for whoever shows it.
+    pub fn running(&self) -> Vec<BackgroundRef> {
+        self.all().iter().filter(|job| job.finished().is_none()).map(|job| job.reference()).collect()
+    }
+
+    /// Asks for the end of one job. Tells whether it was running.
+    pub fn kill(&self, id: &str) -> bool {
+        let running = self.get(id).filter(|job| job.finished().is_none());
+        if let Some(job) = &running {
+            job.process.kill();
+        }
+        running.is_some()
+    }
+
+    /// Ends every job and waits until all of them are gone and reported.
+    pub async fn end_all(&self) {
+        let mut ends = self.ends.subscribe();
+        for job in self.all() {
+            job.process.kill();
+        }
+        let _ = ends.wait_for(|_| self.all().iter().all(|job| job.finished().is_some())).await;
+    }
+
+    /// Waits until one of `wanted` has finished.
+    pub(super) async fn any_finished(&self, wanted: &[Arc<Job>]) {
+        let mut ends = self.ends.subscribe();
+        let _ = ends.wait_for(|_| wanted.iter().any(|job| job.finished().is_some())).await;
+    }
+}

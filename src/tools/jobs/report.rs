@@ -1,0 +1,69 @@
+//! What a model reads of a process's output, and where the rest of it is.
+
+use crate::base::text::size;
+use crate::model::BlobRef;
+use crate::process::{Capture, Glimpse, Process};
+use crate::tools::blobs::BlobSink;
+use crate::tools::bound;
+
+/// A process's output, bounded.
+pub(in crate::tools) struct Report {
+    pub(in crate::tools) text: String,
+    /// The whole, if the text is not. Only of a process that has ended.
+    pub(in crate::tools) full: Option<BlobRef>,
+}
+
+/// Returns what `process` has said, in about `budget` bytes. What it did not fit is kept as a blob once the process
+/// is gone, and stays in its growing file before that.
+pub(in crate::tools) async fn report(process: &Process, budget: usize, blobs: &dyn BlobSink) -> Report {
+    let is_gone = process.phase().is_gone();
+    let Some(error) = process.error() else {
+        return stream(process.output(), "output", budget, is_gone, blobs).await;
+    };
+    // The two share the budget; what one does not need, the other may have.
+    let needs = |capture: &Capture| usize::try_from(capture.glimpse().total).unwrap_or(usize::MAX);
+    let (wants_output, wants_error) = (needs(process.output()), needs(error));
+    let error_share = wants_error.min((budget / 2).max(budget.saturating_sub(wants_output)));
+    let output = stream(process.output(), "stdout", budget - error_share, is_gone, blobs).await;
+    let error = stream(error, "stderr", error_share.max(1), is_gone, blobs).await;
+    let text = format!("--- stdout\n{}\n--- stderr\n{}", output.text.trim_end(), error.text.trim_end());
+    Report { text, full: output.full.or(error.full) }
+}
+
+async fn stream(capture: &Capture, name: &str, budget: usize, is_gone: bool, blobs: &dyn BlobSink) -> Report {
+    let glimpse = capture.glimpse();
+    let bounded = bound::output(&glimpse, budget);
+    if glimpse.total == 0 {
+        return Report { text: format!("(no {name})"), full: None };
+    }
+    if !bounded.is_cut {
+        return Report { text: bounded.text, full: None };
+    }
+    let (place, full) = keep(&glimpse, is_gone, blobs).await;
+    let newline = if bounded.text.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{}{newline}[{name}: {} in all; {place}]", bounded.text, size(glimpse.total));
+    Report { text, full }
+}
+
+/// Says where the whole stream can be read, and makes sure that it stays there.
+async fn keep(glimpse: &Glimpse, is_gone: bool, blobs: &dyn BlobSink) -> (String, Option<BlobRef>) {
+    let how = "read it in pieces with read_file (offset, limit) or look for something in it with search";
+    let kept = match (&glimpse.file, is_gone) {
+        (Some(file), false) => return (format!("it grows in {}: {how}", file.display()), None),
+        (None, false) => return ("the rest is kept until it ends".to_owned(), None),
+        (Some(file), true) => blobs.put_file(file.clone()).await,
+        (None, true) if glimpse.total == glimpse.head.len() as u64 => blobs.put(glimpse.head.clone()).await,
+        (None, true) => return ("the rest could not be kept on disk".to_owned(), None),
+    };
+    match kept {
+        Ok(blob) => {
+            let missing = if glimpse.file.is_some() && glimpse.file_bytes < glimpse.total {
+                format!(" (its first {}; what came between that and the end was dropped)", size(glimpse.file_bytes))
+            } else {
+                String::new()
+            };
+            (format!("the whole is in {}{missing}: {how}", blobs.path(&blob).display()), Some(blob))
+        }
+        Err(error) => (format!("the rest could not be kept: {error}"), None),
+    }
+}

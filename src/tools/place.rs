@@ -1,0 +1,63 @@
+//! Where the agent's shell stands, and what that means: a wrong folder must be said every time, not once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The shell's folder, kept from one command to the next.
+#[derive(Debug)]
+pub struct Cwd(Mutex<PathBuf>);
+
+impl Cwd {
+    pub fn new(folder: PathBuf) -> Self {
+        Self(Mutex::new(folder))
+    }
+
+    pub fn get(&self) -> PathBuf {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set(&self, folder: PathBuf) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = folder;
+    }
+}
+
+/// How a folder lies to the worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Root,
+    Inside(PathBuf),
+    /// Below the worktree, but in a repository or a worktree of its own: commits made here are not this task's.
+    Nested(PathBuf),
+    Outside(PathBuf),
+}
+
+impl Place {
+    /// Looks where `folder` lies. Both paths are real ones, without links.
+    pub(super) fn of(folder: &Path, worktree: &Path) -> Self {
+        let Ok(below) = folder.strip_prefix(worktree) else {
+            return Self::Outside(folder.to_owned());
+        };
+        if below.as_os_str().is_empty() {
+            return Self::Root;
+        }
+        let nested = folder.ancestors().take_while(|above| *above != worktree).any(|above| above.join(".git").exists());
+        if nested { Self::Nested(below.to_owned()) } else { Self::Inside(below.to_owned()) }
+    }
+
+    /// Returns what the agent must be told about it, on every result.
+    pub(super) fn notice(&self) -> Option<String> {
+        match self {
+            Self::Root => None,
+            Self::Inside(below) => Some(format!("[cwd: {}]", below.display())),
+            Self::Nested(below) => Some(format!(
+                "[cwd: {}: WARNING, this is another git repository or worktree inside yours; what you commit here is \
+                 not on your branch]",
+                below.display()
+            )),
+            Self::Outside(path) => Some(format!(
+                "[cwd: {}: WARNING, this is OUTSIDE your worktree; go back with cd before you change anything]",
+                path.display()
+            )),
+        }
+    }
+}

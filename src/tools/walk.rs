@@ -1,0 +1,95 @@
+//! Walking a tree of files as `rg` does: ignore files respected, hidden files on request, in parallel, cancellable.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::TypesBuilder;
+use ignore::{WalkBuilder, WalkParallel};
+
+use crate::tools::fence::{Fence, Readable};
+
+/// Which files are of interest.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    pub(super) globs: Vec<String>,
+    pub(super) types: Vec<String>,
+    pub(super) hidden: bool,
+    pub(super) ignored: bool,
+}
+
+/// Where a walk starts and how its paths are said.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) path: PathBuf,
+    /// What is cut from the front of paths: they are shown relative to the current folder where possible.
+    pub(super) strip: PathBuf,
+    pub(super) is_outside: bool,
+}
+
+impl Start {
+    /// Finds the starting point, or says why there is none.
+    pub(super) fn find(path: Option<&str>, cwd: &Path, fence: &Fence) -> Result<Self, String> {
+        let Readable { path, is_outside } =
+            fence.for_reading(path.unwrap_or("."), cwd).map_err(|error| format!("{error}."))?;
+        match std::fs::metadata(&path) {
+            Ok(_) => Ok(Self { path, strip: cwd.to_owned(), is_outside }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(format!("{} does not exist.", fence.shown(&path).display()))
+            }
+            Err(error) => Err(format!("{} cannot be opened: {error}.", path.display())),
+        }
+    }
+
+    /// Returns the starting point as it is said; a sentence ends well with "the current folder".
+    pub(super) fn shown_itself(&self) -> &Path {
+        if self.path == self.strip { Path::new("the current folder") } else { self.shown(&self.path) }
+    }
+
+    pub(super) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.strip).ok().filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)
+    }
+}
+
+/// Returns the walk, or the sentence that says which part of the scope makes no sense.
+pub(super) fn walk(start: &Start, scope: &Scope, fence: Arc<Fence>) -> Result<WalkParallel, String> {
+    let mut builder = WalkBuilder::new(&start.path);
+    builder
+        .hidden(!scope.hidden)
+        .ignore(!scope.ignored)
+        .git_ignore(!scope.ignored)
+        .git_exclude(!scope.ignored)
+        .git_global(!scope.ignored)
+        .parents(!scope.ignored)
+        .follow_links(false)
+        .overrides(overrides(&start.path, &scope.globs)?)
+        .filter_entry(move |entry| {
+            // A repository's own data is never what was meant, and what is hidden from reading stays hidden.
+            entry.depth() == 0 || (entry.file_name() != ".git" && !fence.is_hidden(entry.path()))
+        });
+    if !scope.types.is_empty() {
+        let mut types = TypesBuilder::new();
+        types.add_defaults();
+        for name in &scope.types {
+            types.select(name);
+        }
+        let types = types.build().map_err(|error| {
+            format!("{error}. Types are the names that rg --type takes, such as rust, js, ts, py, md; or use a glob.")
+        })?;
+        builder.types(types);
+    }
+    Ok(builder.build_parallel())
+}
+
+/// Globs in the manner of gitignore: without a slash they match names at any depth, with `!` in front they exclude.
+fn overrides(root: &Path, globs: &[String]) -> Result<Override, String> {
+    // Globs are relative to the folder that is searched.
+    let root = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    let mut builder = OverrideBuilder::new(root);
+    for glob in globs {
+        builder
+            .add(glob.strip_prefix("./").unwrap_or(glob))
+            .map_err(|error| format!("The glob is not valid: {error}."))?;
+    }
+    builder.build().map_err(|error| format!("The globs are not valid: {error}."))
+}

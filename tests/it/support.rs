@@ -1,0 +1,4 @@
+//! What the integration tests share.
+
+#[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
+pub mod mock;

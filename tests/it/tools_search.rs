@@ -1,0 +1,175 @@
+//! `list_files` and `search`, rule by rule.
+
+use mxd::tools::Reply;
+use serde_json::{Value, json};
+
+use crate::tools_support::Bench;
+
+fn tree() -> Bench {
+    let bench = Bench::new();
+    bench.write(".gitignore", "target/\n*.log\n");
+    bench.write("src/main.rs", "fn main() {\n    let answer = 42;\n}\n");
+    bench.write("src/lib.rs", "pub fn answer() -> u32 {\n    42\n}\n");
+    bench.write("docs/read me.md", "The Answer\nis 42.\n");
+    bench.write("target/out.rs", "fn answer() {}\n");
+    bench.write("noise.log", "answer\n");
+    bench.write(".hidden/secret.rs", "fn answer() {}\n");
+    bench.write("picture.bin", b"answer\0\0");
+    bench
+}
+
+async fn search(bench: &Bench, input: Value) -> Reply {
+    bench.call("search", input).await
+}
+
+async fn list(bench: &Bench, input: Value) -> Vec<String> {
+    bench.call("list_files", input).await.text.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn files_are_listed_sorted_without_ignored_and_hidden_ones() {
+    let bench = tree();
+    assert_eq!(list(&bench, json!({})).await, ["docs/read me.md", "picture.bin", "src/lib.rs", "src/main.rs"]);
+    let all = list(&bench, json!({"hidden": true, "ignored": true})).await;
+    for path in [".gitignore", ".hidden/secret.rs", "noise.log", "target/out.rs"] {
+        assert!(all.contains(&path.to_owned()), "{path}: {all:?}");
+    }
+    assert!(all.iter().all(|path| !path.starts_with(".git/")));
+}
+
+#[tokio::test]
+async fn globs_kinds_and_depth_narrow_a_listing() {
+    let bench = tree();
+    assert_eq!(list(&bench, json!({"globs": ["*.rs"]})).await, ["src/lib.rs", "src/main.rs"]);
+    assert_eq!(list(&bench, json!({"globs": ["*.rs", "!lib*"]})).await, ["src/main.rs"]);
+    assert_eq!(list(&bench, json!({"path": "src", "globs": ["m*"]})).await, ["src/main.rs"]);
+    assert_eq!(list(&bench, json!({"kind": "folders"})).await, ["docs/", "src/"]);
+    assert_eq!(list(&bench, json!({"kind": "all", "depth": 1})).await, ["docs/", "picture.bin", "src/"]);
+}
+
+#[tokio::test]
+async fn a_listing_says_what_it_left_out() {
+    let bench = Bench::new();
+    for n in 0..30 {
+        bench.write(&format!("f{n:02}"), "");
+    }
+    let lines = list(&bench, json!({"limit": 10})).await;
+    assert_eq!(lines.len(), 11);
+    assert_eq!(lines[10], "[10 of 30 shown; narrow it with path, globs or depth, or raise limit]");
+}
+
+#[tokio::test]
+async fn no_files_and_no_folder_are_different_things() {
+    let bench = tree();
+    let none = bench.call("list_files", json!({"globs": ["*.zig"]})).await;
+    assert_eq!((none.text.as_str(), none.is_error), ("No files that match in the current folder.", false));
+    let lost = bench.call("list_files", json!({"path": "nowhere"})).await;
+    assert_eq!((lost.text.as_str(), lost.is_error), ("Could not list: nowhere does not exist.", true));
+    let file = bench.call("list_files", json!({"path": "src/lib.rs"})).await;
+    assert!(file.is_error && file.text.contains("is a file"), "{}", file.text);
+    let glob = bench.call("list_files", json!({"globs": ["a[", "b"]})).await;
+    assert!(glob.is_error && glob.text.contains("glob is not valid"), "{}", glob.text);
+}
+
+#[tokio::test]
+async fn matches_come_with_path_and_line() {
+    let bench = tree();
+    assert_eq!(
+        search(&bench, json!({"pattern": "answer"})).await.text,
+        "src/lib.rs:1:pub fn answer() -> u32 {\nsrc/main.rs:2:    let answer = 42;"
+    );
+    assert_eq!(
+        search(&bench, json!({"pattern": "ANSWER", "ignore_case": true, "globs": ["*.md"]})).await.text,
+        "docs/read me.md:1:The Answer"
+    );
+    assert_eq!(
+        search(&bench, json!({"pattern": "fn main", "path": "src/main.rs"})).await.text,
+        "src/main.rs:1:fn main() {"
+    );
+    assert_eq!(
+        search(&bench, json!({"pattern": "main", "types": ["rust"], "word": true})).await.text,
+        "src/main.rs:1:fn main() {"
+    );
+}
+
+#[tokio::test]
+async fn context_modes_and_multiline() {
+    let bench = tree();
+    assert_eq!(
+        search(&bench, json!({"pattern": "42", "path": "src", "context": 1})).await.text,
+        "src/lib.rs-1-pub fn answer() -> u32 {\nsrc/lib.rs:2:    42\nsrc/lib.rs-3-}\n--\n\
+         src/main.rs-1-fn main() {\nsrc/main.rs:2:    let answer = 42;\nsrc/main.rs-3-}"
+    );
+    assert_eq!(
+        search(&bench, json!({"pattern": "42", "mode": "files"})).await.text,
+        "docs/read me.md\nsrc/lib.rs\nsrc/main.rs"
+    );
+    let counts = search(&bench, json!({"pattern": "n", "path": "src", "mode": "count"})).await.text;
+    assert_eq!(counts, "src/lib.rs:1\nsrc/main.rs:2\n[3 in all]");
+    let spanning = search(&bench, json!({"pattern": "Answer.is", "multiline": true})).await.text;
+    assert_eq!(spanning, "docs/read me.md:1:The Answer\ndocs/read me.md:2:is 42.");
+    assert_eq!(search(&bench, json!({"pattern": "main() {", "literal": true})).await.text, "src/main.rs:1:fn main() {");
+}
+
+#[tokio::test]
+async fn hidden_and_ignored_files_on_request() {
+    let bench = tree();
+    let found =
+        search(&bench, json!({"pattern": "answer", "mode": "files", "hidden": true, "ignored": true})).await.text;
+    assert_eq!(found, ".hidden/secret.rs\nnoise.log\nsrc/lib.rs\nsrc/main.rs\ntarget/out.rs");
+    let binary = search(&bench, json!({"pattern": "answer", "path": "picture.bin"})).await.text;
+    assert_eq!(binary, "picture.bin: binary file with 1 match");
+}
+
+#[tokio::test]
+async fn no_match_never_reads_like_a_failed_search() {
+    let bench = tree();
+    let none = search(&bench, json!({"pattern": "absent"})).await;
+    assert_eq!((none.text.as_str(), none.is_error), ("No match for \"absent\" in 4 files searched.", false));
+    let nothing = search(&bench, json!({"pattern": "x", "globs": ["*.zig"]})).await;
+    assert!(!nothing.is_error && nothing.text.contains("No file fits"), "{}", nothing.text);
+    for (input, said) in [
+        (json!({"pattern": "main("}), "the pattern is not valid"),
+        (json!({"pattern": ""}), "the pattern is empty"),
+        (json!({"pattern": "x", "path": "nowhere"}), "does not exist"),
+        (json!({"pattern": "x", "types": ["nonsense"]}), "rg --type"),
+        (json!({"pattern": "a\\nb"}), "set multiline"),
+    ] {
+        let failed = search(&bench, input).await;
+        assert!(failed.is_error && failed.text.starts_with("Could not search: "), "{}", failed.text);
+        assert!(failed.text.contains(said), "{said}: {}", failed.text);
+    }
+}
+
+#[tokio::test]
+async fn long_results_and_long_lines_are_cut_and_said() {
+    let bench = Bench::new();
+    bench.write("many.txt", "needle\n".repeat(5000));
+    bench.write("wide.txt", format!("needle {}\n", "w".repeat(5000)));
+    let reply = search(&bench, json!({"pattern": "needle", "limit": 50})).await;
+    assert!(
+        reply
+            .text
+            .ends_with("[50 of 5001 matching lines shown; narrow it with path, globs or types, or use mode files]"),
+        "{}",
+        reply.text
+    );
+    let wide = search(&bench, json!({"pattern": "needle", "path": "wide.txt"})).await;
+    assert!(wide.text.ends_with("… [line cut: 5.0 KB]") && wide.text.len() < 500, "{}", wide.text);
+}
+
+#[tokio::test]
+async fn searching_outside_is_marked_and_other_processes_are_closed() {
+    let bench = tree();
+    std::fs::write(bench.data.join("note"), "answer\n").unwrap();
+    let reply = search(&bench, json!({"pattern": "answer", "path": "../data/note"})).await;
+    assert!(reply.text.contains("is outside the worktree]"), "{}", reply.text);
+    assert!(search(&bench, json!({"pattern": "KEY", "path": "/proc/self/environ"})).await.is_error);
+}
+
+#[tokio::test]
+async fn a_cancelled_search_ends() {
+    let bench = tree();
+    bench.context.tokens.teardown.cancel();
+    assert!(search(&bench, json!({"pattern": "answer"})).await.is_error);
+}
