@@ -6,11 +6,17 @@ mod support;
 mod agent_simulation;
 #[cfg(test)]
 mod architecture;
+#[cfg(test)]
 mod cli_check;
+#[cfg(test)]
 mod cli_config;
+#[cfg(test)]
 mod cli_init;
+#[cfg(test)]
 mod cli_inspect;
+#[cfg(test)]
 mod cli_pages;
+#[cfg(test)]
 mod cli_support;
 #[cfg(test)]
 mod mock_validator;
