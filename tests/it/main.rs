@@ -7,6 +7,18 @@ mod agent_simulation;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod cli_check;
+#[cfg(test)]
+mod cli_config;
+#[cfg(test)]
+mod cli_init;
+#[cfg(test)]
+mod cli_inspect;
+#[cfg(test)]
+mod cli_pages;
+#[cfg(test)]
+mod cli_support;
+#[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
 mod store_check;
