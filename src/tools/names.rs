@@ -12,11 +12,14 @@ pub const OWN: &str = "mxd";
 
 pub const BACKGROUND: &str = "background";
 pub const BASH: &str = "bash";
+pub const DONE: &str = "done";
 pub const EDIT_FILE: &str = "edit_file";
+pub const FORK_TASK_CONTEXT: &str = "fork_task_context";
 pub const LIST_FILES: &str = "list_files";
 pub const READ_FILE: &str = "read_file";
 pub const SEARCH: &str = "search";
 pub const WRITE_FILE: &str = "write_file";
+pub const YIELD: &str = "yield";
 
 /// Names that our tools had once, or that models are used to, and what they are now.
 const ALIASES: &[(&str, &str)] = &[
