@@ -110,6 +110,10 @@ impl Disk for CountingDisk {
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
         RealDisk.list(path)
     }
+
+    fn parallel_syncs(&self) -> usize {
+        RealDisk.parallel_syncs()
+    }
 }
 
 /// The first argument of a child of ours.
