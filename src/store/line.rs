@@ -80,6 +80,11 @@ pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Bad
 }
 
+/// Returns the event if `bytes` are a whole line that holds it.
+pub fn event(bytes: &[u8]) -> Option<Event> {
+    std::str::from_utf8(bytes).ok().and_then(|text| Event::parse(text).ok())
+}
+
 fn header(bytes: &[u8]) -> Option<Header<'_>> {
     std::str::from_utf8(bytes).ok().and_then(|text| Header::parse(text).ok())
 }
