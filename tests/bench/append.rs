@@ -39,7 +39,7 @@ pub fn measure(report: &mut Report) -> Outcome {
 fn sync_rows(report: &mut Report, sessions: usize, size: Size) -> Outcome {
     let what = format!("append, {sessions} sessions, {}", size.name());
     // One line to each of so many files, each saved: what the formats on disk ask for.
-    let each = format!("{what}, a file each");
+    let each = format!("{what}, a file each in turn");
     if report.wants(&each) {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let mut raw = Raw::create(folder.path(), sessions, size)?;
@@ -50,6 +50,20 @@ fn sync_rows(report: &mut Report, sessions: usize, size: Size) -> Outcome {
         )?;
         let against = "write and fdatasync, one file per session, one after the other";
         report.add(&rate(each, sessions * SYNC_EVENTS, &result, against, Target::AtLeast(0.8)))?;
+    }
+    // The same, saved as many at a time as the store does: as fast as this disk takes separate files.
+    let parallel = format!("{what}, a file each in parallel");
+    if sessions > 1 && report.wants(&parallel) {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let mut raw = Raw::create(folder.path(), sessions, size)?;
+        let ours = Ours::start(folder.path(), sessions, size, Durability::Sync, Arc::new(RealDisk))?;
+        let at_once = RealDisk.parallel_syncs().min(sessions);
+        let result = paired(
+            || ours.append(SYNC_EVENTS),
+            || (0..SYNC_EVENTS).try_for_each(|_| raw.write_each().and_then(|()| raw.sync_in_parallel(at_once))),
+        )?;
+        let against = format!("write and fdatasync, one file per session, {at_once} threads");
+        report.add(&rate(parallel, sessions * SYNC_EVENTS, &result, &against, Target::AtLeast(0.8)))?;
     }
     // Everything in one file, saved once per group: what no format with a file per session can reach.
     let one = format!("{what}, one file");
@@ -180,6 +194,15 @@ impl Raw {
     fn write_group(&mut self, lines: usize) -> Outcome {
         let group = self.line.repeat(lines);
         self.files.iter_mut().try_for_each(|file| Ok(file.write_all(&group)?))
+    }
+
+    fn sync_in_parallel(&self, threads: usize) -> Outcome {
+        let share = self.files.len().div_ceil(threads);
+        std::thread::scope(|scope| {
+            let sync = |files: &[File]| files.iter().try_for_each(File::sync_data);
+            let running: Vec<_> = self.files.chunks(share).map(|files| scope.spawn(move || sync(files))).collect();
+            running.into_iter().try_for_each(|thread| Ok(thread.join().map_err(|_| "a thread panicked")??))
+        })
     }
 
     fn sync_each(&mut self) -> Outcome {
