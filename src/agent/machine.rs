@@ -366,6 +366,7 @@ impl Machine {
     fn within_limits(&mut self, now: Timestamp) -> bool {
         match self.watch.turn_over() {
             Verdict::Fine => {}
+            Verdict::Warn { .. } | Verdict::Ask { .. } if self.limits.may_repeat => {}
             Verdict::Warn { turns } => {
                 let notice = self.message(now, Source::Notice, &repeating(turns));
                 self.save(vec![notice.into()], Then::Advance);

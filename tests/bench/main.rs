@@ -11,6 +11,9 @@ mod probe;
 mod rebuild;
 mod report;
 mod rounds;
+mod tools;
+mod turns;
+mod workshop;
 
 use std::process::ExitCode;
 
@@ -42,5 +45,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     open::measure(&mut report)?;
     rebuild::measure(&mut report)?;
     growth::measure(&mut report)?;
+    turns::measure(&mut report)?;
+    tools::measure(&mut report)?;
     report.finish()
 }

@@ -27,6 +27,10 @@ pub enum Unit {
     CallsPerEvent,
     #[serde(rename = "ns per event")]
     NanosPerEvent,
+    #[serde(rename = "ns per turn")]
+    NanosPerTurn,
+    #[serde(rename = "ns per call")]
+    NanosPerCall,
 }
 
 /// Where the ratio should lie.
@@ -112,6 +116,12 @@ impl Report {
         Ok(())
     }
 
+    /// Says that something cannot be measured here, and why.
+    pub fn skip(&mut self, what: &str, why: &str) -> Outcome {
+        writeln!(io::stderr(), "SKIPPED: {what}: {why}")?;
+        Ok(())
+    }
+
     pub fn finish(self) -> Outcome {
         if self.rows == 0 {
             return Err(format!("no row's name contains {}", self.filters.join(" or ")).into());
@@ -142,6 +152,8 @@ impl fmt::Display for Unit {
             Self::Bytes => "bytes",
             Self::CallsPerEvent => "calls per event",
             Self::NanosPerEvent => "ns per event",
+            Self::NanosPerTurn => "ns per turn",
+            Self::NanosPerCall => "ns per call",
         })
     }
 }

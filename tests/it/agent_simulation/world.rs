@@ -138,6 +138,7 @@ impl World {
             can_count: self.seed.is_multiple_of(2),
             max_turns: (self.seed % 5 == 0).then_some(12),
             budgeted: self.seed.is_multiple_of(3),
+            may_repeat: false,
         };
         self.machine = Some(Machine::new(&active, limits, self.ids.clone()));
         self.ended = false;
