@@ -177,9 +177,18 @@ fn change(
     console.line(&format!("{} changed", path.display()))
 }
 
+/// Returns the file that `path` leads to. A link may lead to one that does not exist yet.
+fn behind_links(path: &Path) -> PathBuf {
+    /// As many links in a row as the system itself follows.
+    const MOST: usize = 40;
+    let next = |link: &PathBuf| Some(link.parent()?.join(fs::read_link(link).ok()?));
+    let last = std::iter::successors(Some(path.to_owned()), next).take(MOST).last();
+    last.unwrap_or_else(|| path.to_owned())
+}
+
 /// Replaces a settings file. A link stays a link: people keep their settings elsewhere.
 fn write(path: &Path, layer: Layer, text: &str) -> Result<(), Fault> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = behind_links(path);
     let before = fs::metadata(&path).ok().map(|meta| meta.permissions().mode() & 0o777);
     if let Some(folder) = path.parent() {
         match layer {
