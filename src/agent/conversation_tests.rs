@@ -2,7 +2,7 @@ use super::*;
 use crate::agent::testing::*;
 use crate::base::{IdSource, TaskId};
 use crate::model::event::{CompactMarker, MessagesConsumed, MessagesWithdrawn};
-use crate::model::{BlobId, BlobRef, Image};
+use crate::model::{BlobId, BlobRef, Image, SessionState};
 
 fn fold(ids: &IdSource, bodies: Vec<Body>) -> Conversation {
     let events: Vec<Event> = bodies.into_iter().map(|body| event(ids, body)).collect();
@@ -112,9 +112,13 @@ fn a_compaction_leaves_only_what_was_sent_and_not_yet_read() {
     let ids = ids();
     let (early, late) = (message(&ids, Source::WorkContext, "Here."), message(&ids, Source::User, "Later."));
     let (early_taken, late_taken) = (consumed(&early), consumed(&late));
-    let marker = CompactMarker { summary: "s".to_owned(), tokens_before: 9, tokens_after: 1, carry: Box::default() };
-    let before = vec![SessionConfig::default().into(), early.into(), early_taken, late.into()];
-    let mut conversation = fold(&ids, before);
+    let before: Vec<Event> = [SessionConfig::default().into(), early.into(), early_taken, late.into()]
+        .into_iter()
+        .map(|body: Body| event(&ids, body))
+        .collect();
+    let carry = Box::new(SessionState::replay(&before));
+    let marker = CompactMarker { summary: "s".to_owned(), tokens_before: 9, tokens_after: 1, carry };
+    let mut conversation = Conversation::replay(&before);
     assert!(conversation.has_work_context() && conversation.config().is_some());
     conversation.apply(&event(&ids, marker));
     assert_eq!((shape(&conversation), conversation.has_work_context()), (String::new(), false));

@@ -1,5 +1,7 @@
 //! A run that is interrupted, stopped or dropped while something is under way, with real tools and a real socket.
 
+use std::sync::Arc;
+
 use mxd::agent::driver::Word;
 use mxd::agent::machine::Delivery;
 use mxd::model::conversation::Wire;
@@ -128,7 +130,7 @@ async fn a_stop_ends_the_run_in_any_phase_and_the_session_goes_on_later() {
     ];
     for (phase, turns) in phases {
         let mock = mock(turns);
-        let stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
+        let mut stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
         let mut run = reach(phase, &stage, &mock).await;
         run.mailbox.send(Word::Teardown(InterruptReason::Stopped));
         let (exit, _) = run.until_over().await;
@@ -139,7 +141,8 @@ async fn a_stop_ends_the_run_in_any_phase_and_the_session_goes_on_later() {
         assert!(texts(&stage).is_empty(), "{phase}: half a response was kept");
         assert!(SessionState::replay(&log).turns.open.is_empty(), "{phase}: a call was left open");
         mock.open("never");
-        // The same session, taken up again, answers.
+        // The same session, taken up again by a process that knows of no limit, answers.
+        stage.gate = Arc::default();
         stage.leave(Source::User, "Go on.").await;
         let mut again = stage.run();
         again.until_parked().await;

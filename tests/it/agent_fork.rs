@@ -1,52 +1,19 @@
 //! A copied conversation goes on as another task: the same bytes before the fork, another identity after it.
 
+use mxd::agent::fork::Target;
 use mxd::agent::machine::Delivery;
-use mxd::agent::resume::{self, Resume};
-use mxd::model::Content;
 use mxd::model::conversation::Wire;
-use mxd::model::event::{Body, Event, ForkMarker, ToolResult};
+use mxd::model::event::Event;
 use mxd::model::message::Source;
 use serde_json::json;
 
 use crate::support::mock::{Conversation, Mock, Script, answer};
 use crate::support::stage::{Stage, tool};
 
-/// Copies the conversation of one task into another, as the one who forks it would.
 async fn fork(from: &Stage, to: &Stage) {
-    let (source, title) = (from.task, to.title.clone());
-    let closing = move |copied: &[Event]| {
-        let open = match resume::classify(copied) {
-            Resume::PendingYield { call } | Resume::PendingDone { call } => vec![call],
-            Resume::NeedsRepair { orphans } => orphans,
-            Resume::Fresh | Resume::Interrupted | Resume::Parked => Vec::new(),
-        };
-        let mut bodies: Vec<Body> = open
-            .into_iter()
-            .map(|call| {
-                Body::from(ToolResult {
-                    call: call.call,
-                    name: call.name,
-                    content: Content::text("Copied."),
-                    is_error: false,
-                    images: Vec::new(),
-                    full: None,
-                    background: None,
-                    duration_ms: 0,
-                })
-            })
-            .collect();
-        bodies.push(
-            ForkMarker {
-                source,
-                source_event: copied.last().unwrap().id,
-                title: title.clone(),
-                description: "Only this part.".to_owned(),
-            }
-            .into(),
-        );
-        bodies
-    };
-    from.store().copy_session(from.task, to.task, closing).await.unwrap();
+    let target =
+        Target { source: from.task, title: to.title.clone(), description: "Only this part.".to_owned() };
+    from.store().copy_session(from.task, to.task, move |copied: &[Event]| target.closing(copied)).await.unwrap();
 }
 
 #[tokio::test]

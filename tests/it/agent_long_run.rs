@@ -76,6 +76,7 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
     };
     let mut state = SessionState::default();
     let (mut kills, mut events) = (0, 0);
+    let mut killed_at_summary = false;
     let exit = 'session: loop {
         let mut run = stage.run();
         let mut fuse: Option<u64> = None;
@@ -90,12 +91,19 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
             }
             if !news.events.is_empty() {
                 let starts = news.events.iter().any(|event| matches!(event.body, Body::RunStarted(_)));
-                // Killed at every start it would never get anywhere.
-                let spared = starts && kills % 10 != 0;
+                // Killed at every start, of a run or of a summary, it would never get anywhere.
+                let summarises = news.events.iter().any(|event| matches!(event.body, Body::CompactStarted(_)));
+                let spared = (starts && kills % 10 != 0) || (summarises && std::mem::take(&mut killed_at_summary));
                 fuse = light(kill, &state, spared, &mut random);
                 if fuse == Some(0) {
+                    killed_at_summary |= summarises;
                     break;
                 }
+            }
+            assert!(!news.asks(), "{}", mock.story());
+            if news.parked() && state.turns.open.iter().any(|call| call.name.ends_with("done")) {
+                // Killed between its last word and the end of the run: it had nothing more to say.
+                break 'session Exit::DonePassed;
             }
             if news.parked() {
                 let event = run.store.append(stage.task, None, person.next()).await.unwrap();

@@ -2,14 +2,19 @@
 
 use super::*;
 
-/// Every phase in which something is under way, and a run in it.
+/// Returns a run that waits for what its first segment needs.
+fn preparing() -> Bench {
+    let mut bench = Bench::silent(limits());
+    bench.slow_preparer = true;
+    bench.hear(Source::User, "Hello");
+    bench
+}
+
+/// Every phase in which something is under way that was asked for, and a run in it.
 fn phases() -> Vec<(&'static str, Bench)> {
     let mut saving = begin();
     saving.slow_disk = true;
     saving.respond(calling(&[call("a", "bash")]));
-    let mut preparing = Bench::silent(limits());
-    preparing.slow_preparer = true;
-    preparing.hear(Source::User, "Hello");
     let mut counting = Bench::silent(Limits { window: Some(1_000), can_count: true, ..limits() });
     counting.hear(Source::User, "Hello");
     let mut summarising = begin();
@@ -24,7 +29,6 @@ fn phases() -> Vec<(&'static str, Bench)> {
     parked.respond(saying("Finished."));
     vec![
         ("disk", saving),
-        ("context", preparing),
         ("count", counting),
         ("budget", budgeted()),
         ("model", begin()),
@@ -72,6 +76,16 @@ fn an_interrupt_ends_the_turn_in_every_phase_and_the_agent_waits() {
         assert_eq!(bench.messages(&Source::Interrupt).len(), usize::from(!idle), "{phase}");
         assert!(bench.machine.conversation().open_calls().next().is_none(), "{phase}");
     }
+}
+
+#[test]
+fn an_interrupt_before_a_message_was_read_does_not_lose_it() {
+    let mut bench = preparing();
+    bench.feed(Input::Interrupt);
+    settle(&mut bench);
+    assert_eq!(bench.machine.waits_for(), "model");
+    let words = bench.last_words();
+    assert!(words.contains("Hello") && words.contains("interrupted you"), "{words}");
 }
 
 #[test]
@@ -143,7 +157,7 @@ fn done_stands_against_an_interrupt_that_came_too_late() {
 
 #[test]
 fn a_teardown_ends_the_run_in_every_phase_and_answers_no_call_twice() {
-    for (phase, mut bench) in phases() {
+    for (phase, mut bench) in phases().into_iter().chain([("context", preparing())]) {
         bench.feed(Input::Teardown(InterruptReason::Quit));
         settle(&mut bench);
         assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Quit)), "{phase}: {:?}", bench.kinds());

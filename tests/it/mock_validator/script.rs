@@ -153,6 +153,15 @@ async fn a_summary_of_its_own_comes_before_the_scripts() {
 }
 
 #[tokio::test]
+async fn a_summary_that_is_asked_for_again_is_the_same_one() {
+    let mock = Mock::start(Script::new().with(Conversation::new("main task")).summarise_when("Summarise", "Fine."));
+    let ask = async |text: &str| words(&post(&mock, ANTHROPIC, &hello(ANTHROPIC, text, false)).await.1);
+    let first = ask("main task: Summarise").await;
+    assert_eq!(ask("main task: Summarise").await, first);
+    assert_ne!(ask("main task, longer: Summarise").await, first);
+}
+
+#[tokio::test]
 async fn conversations_are_told_apart_by_header_or_by_the_tests_own_rule() {
     let by_header = Mock::start(Script::new().identify_by_header("X-Task").turn(answer().text("${turn}")));
     for task in ["a", "b", "a"] {

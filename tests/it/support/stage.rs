@@ -5,7 +5,7 @@
 //! there: the future and the store are dropped, nothing is cleaned up, and the next run finds what the disk has. The clock
 //! stands still and ids are seeded, so two runs of one script send the same bytes.
 
-#![allow(clippy::unwrap_used, reason = "a helper of tests may fail like a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of tests may fail like a test")]
 
 mod tools;
 
@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::driver::{self, Mailbox, Preparer, Setup, Word};
-use mxd::agent::machine::{Delivery, Limits, Prepared};
+use mxd::agent::driver::{self, Mailbox, Setup, Word};
+use mxd::agent::machine::{Delivery, Limits};
+use mxd::agent::prepare::WorktreePreparer;
 use mxd::agent::prompt::{self, Card};
 use mxd::agent::purse::Purse;
 use mxd::base::{Clock, IdSource, MessageId, RunId, Secret, TaskId, Timestamp};
@@ -185,7 +185,7 @@ impl Stage {
             registry: Arc::clone(&registry),
             gate: Arc::new(Open),
             fence: Arc::new(Fence::new(&root).unwrap()),
-            cwd: Arc::new(Cwd::new(root)),
+            cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),
             jobs: Jobs::new(completed, Arc::clone(&blobs), limits.output_bytes),
             foreground: Arc::new(Foreground::default()),
@@ -197,7 +197,7 @@ impl Stage {
             ids: self.ids.clone(),
             limits,
         };
-        let preparer = Books {
+        let preparer = WorktreePreparer {
             config: SessionConfig {
                 model: self.model.clone(),
                 wire: self.wire,
@@ -208,7 +208,10 @@ impl Stage {
                 effort: None,
             },
             card: self.card(),
+            worktree: root,
+            notes: Vec::new(),
             ids: self.ids.clone(),
+            clock: Arc::new(Still),
         };
         let window = self.limits.window.unwrap_or(200_000);
         let setup = Setup {
@@ -253,30 +256,6 @@ pub const PRICES: mxd::provider::Prices = mxd::provider::Prices {
     cache_write_5m: None,
     cache_write_1h: None,
 };
-
-/// What a segment starts with: always the same, but for the model that a person chose.
-struct Books {
-    config: SessionConfig,
-    card: Card,
-    ids: IdSource,
-}
-
-impl Preparer for Books {
-    fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared> {
-        let config = config.then(|| SessionConfig {
-            model: model.unwrap_or_else(|| self.config.model.clone()),
-            ..self.config.clone()
-        });
-        let work_context = context.then(|| Message {
-            id: MessageId::fresh(&self.ids),
-            from: Source::WorkContext,
-            body: prompt::work_context(&self.card, None, &[]),
-            images: Vec::new(),
-            at: Still.now(),
-        });
-        Box::pin(std::future::ready(Prepared { config, work_context }))
-    }
-}
 
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
