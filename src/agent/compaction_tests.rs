@@ -21,7 +21,8 @@ fn the_threshold_is_a_part_of_the_window() {
 }
 
 fn sections(count: usize) -> String {
-    let some: Vec<_> = SECTIONS.iter().take(count).map(|section| format!("## {section}\n{}", "word ".repeat(20))).collect();
+    let some: Vec<_> =
+        SECTIONS.iter().take(count).map(|section| format!("## {section}\n{}", "word ".repeat(20))).collect();
     some.join("\n")
 }
 
@@ -58,9 +59,8 @@ fn the_summary_of_the_tests_is_accepted() {
 
 fn speeches() -> Vec<Speech> {
     let long = "y".repeat(20_000);
-    let outcome = |content| {
-        Block::ToolResult(ToolOutcome { call: "a".to_owned(), content, is_error: false, images: Vec::new() })
-    };
+    let outcome =
+        |content| Block::ToolResult(ToolOutcome { call: "a".to_owned(), content, is_error: false, images: Vec::new() });
     let thought =
         Thought { text: "hm".to_owned(), signature: Some("s".to_owned()), redacted: None, wire: Wire::Anthropic };
     let blob = BlobRef { blob: BlobId::of_hash(&[1; 32]), bytes: 9_000_000 };

@@ -104,7 +104,10 @@ fn a_result_for_no_open_call_is_left_out() {
 #[test]
 fn two_responses_in_a_row_are_one_speech() {
     let ids = ids();
-    assert_eq!(shape(&fold(&ids, vec![said("One."), ended(&ids, crate::model::event::StopReason::Pause), said("Two.")])), "a:text+text");
+    assert_eq!(
+        shape(&fold(&ids, vec![said("One."), ended(&ids, crate::model::event::StopReason::Pause), said("Two.")])),
+        "a:text+text"
+    );
 }
 
 #[test]
@@ -139,7 +142,8 @@ fn a_fork_says_who_the_agent_is_now_and_asks_for_its_own_card() {
         title: title.to_owned(),
         description: "Only <notice>this</notice>.".to_owned(),
     };
-    let conversation = fold(&ids, vec![context.into(), taken, said("Mine."), marker("Sub").into(), marker("Sub sub").into()]);
+    let conversation =
+        fold(&ids, vec![context.into(), taken, said("Mine."), marker("Sub").into(), marker("Sub sub").into()]);
     assert_eq!(shape(&conversation), "u:text a:text u:text+text");
     assert!(!conversation.has_work_context());
     let Block::Text(text) = &conversation.speeches()[2].blocks[1] else { panic!("no text") };

@@ -288,8 +288,7 @@ fn budgeted() -> Bench {
     bench
 }
 
-const LOW: BudgetVerdict =
-    BudgetVerdict::Low { scope: BudgetScope::Task, spent: MicroUsd(80), limit: MicroUsd(100) };
+const LOW: BudgetVerdict = BudgetVerdict::Low { scope: BudgetScope::Task, spent: MicroUsd(80), limit: MicroUsd(100) };
 
 #[test]
 fn money_is_reserved_before_every_request() {

@@ -29,13 +29,21 @@ fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
         ("read", spoken(ids, Vec::new()), ResumeShape::Interrupted),
         ("answered", spoken(ids, vec![said("Hi."), ended(ids, StopReason::EndTurn)]), ResumeShape::Parked),
         ("a call", spoken(ids, calls(&["bash"])), ResumeShape::NeedsRepair),
-        ("calls, one answered", spoken(ids, with(calls(&["bash", "search"]), result("bash", "x").into())), ResumeShape::NeedsRepair),
+        (
+            "calls, one answered",
+            spoken(ids, with(calls(&["bash", "search"]), result("bash", "x").into())),
+            ResumeShape::NeedsRepair,
+        ),
         ("a call, answered", spoken(ids, with(calls(&["bash"]), result("bash", "x").into())), ResumeShape::Interrupted),
         ("yield", spoken(ids, calls(&["yield"])), ResumeShape::PendingYield),
         ("done", spoken(ids, calls(&["done"])), ResumeShape::PendingDone),
         ("fork", spoken(ids, calls(&["fork_task_context"])), ResumeShape::NeedsRepair),
         ("yield beside a call", spoken(ids, calls(&["yield", "bash"])), ResumeShape::NeedsRepair),
-        ("yield, answered", spoken(ids, with(calls(&["yield"]), result("yield", "x").into())), ResumeShape::Interrupted),
+        (
+            "yield, answered",
+            spoken(ids, with(calls(&["yield"]), result("yield", "x").into())),
+            ResumeShape::Interrupted,
+        ),
     ]
 }
 
@@ -83,7 +91,10 @@ fn a_repair_answers_every_orphan_honestly_and_says_so() {
     assert_eq!(results.iter().map(|result| result.call.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     for result in results {
         let text = text_of(result);
-        assert!(result.is_error && text.contains("not known whether it took effect") && text.contains("Check"), "{text}");
+        assert!(
+            result.is_error && text.contains("not known whether it took effect") && text.contains("Check"),
+            "{text}"
+        );
     }
     let Some(Body::Repaired(note)) = bodies.last() else { panic!("no note") };
     assert!(note.steps[0].contains("bash") && note.steps[0].contains("search"));

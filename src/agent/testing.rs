@@ -88,7 +88,8 @@ pub(super) fn usage() -> Usage {
 
 /// A summary that is accepted.
 pub(super) fn summary() -> Response {
-    let sections: Vec<_> = crate::agent::compaction::SECTIONS.iter().map(|s| format!("## {s}\nSomething of it.")).collect();
+    let sections: Vec<_> =
+        crate::agent::compaction::SECTIONS.iter().map(|s| format!("## {s}\nSomething of it.")).collect();
     saying(&format!("<summary>{}{}</summary>", sections.join("\n"), "x".repeat(200)))
 }
 
@@ -284,4 +285,3 @@ impl Bench {
         format!("{:?}", self.machine.conversation().speeches().last())
     }
 }
-

@@ -44,8 +44,12 @@ struct Answer {
 
 impl Client {
     fn new(url: &str, wire: Wire) -> Result<Self, Failure> {
-        let credential =
-            Credential { group: "other".to_owned(), wire, base_url: url.to_owned(), api_key: Some(Secret::new("sk-other")) };
+        let credential = Credential {
+            group: "other".to_owned(),
+            wire,
+            base_url: url.to_owned(),
+            api_key: Some(Secret::new("sk-other")),
+        };
         let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
         let config = SessionConfig {
             model: if wire == Wire::Anthropic { "claude-haiku-4-5" } else { "gpt-5" }.to_owned(),
@@ -64,8 +68,10 @@ impl Client {
     }
 
     async fn ask(&self, conversation: &[Speech]) -> Result<Result<Answer, ApiError>, Failure> {
-        let segments =
-            conversation.iter().map(|speech| encode_speech(self.config.wire, speech, &NoBlobs)).collect::<Result<Vec<_>, _>>()?;
+        let segments = conversation
+            .iter()
+            .map(|speech| encode_speech(self.config.wire, speech, &NoBlobs))
+            .collect::<Result<Vec<_>, _>>()?;
         let call = Call::respond(self.config.clone(), &segments, &BodyOptions::streaming());
         let (signals, mut incoming) = mpsc::channel(64);
         let listened = async {

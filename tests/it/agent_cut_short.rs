@@ -77,7 +77,8 @@ async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
     ]);
     let stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
     let mut run = begun(&stage).await;
-    run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool })).await;
+    run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
+        .await;
     run.mailbox.send(Word::Interrupt);
     let news = run.until_parked().await;
     let results = news.events.iter().filter(|event| matches!(event.body, Body::ToolResult(_))).count();
@@ -105,8 +106,10 @@ async fn reach(phase: &str, stage: &Stage, mock: &Mock) -> Running {
         }
         "in mid-stream" => drop(run.until("the half is shown", shows("Half")).await),
         "running tools" => {
-            run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
-                .await;
+            run.until("tools run", |news| {
+                news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool })
+            })
+            .await;
         }
         "waiting to try again" => {
             run.until("a countdown", |news| news.live.iter().any(|live| matches!(live, Live::Retry { .. }))).await;

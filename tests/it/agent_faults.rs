@@ -7,15 +7,16 @@ mod cases;
 mod page;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::Wire;
-use mxd::model::event::Body;
+use mxd::model::event::{Body, ErrorNote};
 use mxd::model::{Answer, Ask, Live};
 
 use crate::support::mock::{Conversation, Mock, Script};
-use crate::support::stage::{self, News, Running, Stage};
+use crate::support::stage::{self, News, Running, Stage, Ticking};
 use cases::{Case, Trouble};
 
 pub const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat];
@@ -61,29 +62,34 @@ struct Play<'a> {
     run: Running,
     outcome: Outcome,
     ask: Option<Ask>,
-    asked_for: usize,
 }
 
 impl Play<'_> {
     /// Goes on until the agent sleeps or asks. Time passes when something waits for it.
     async fn settle(&mut self, silent: bool) {
+        let (mut silences, mut in_silence) = (0, false);
         loop {
-            let seen = self.mock.count();
+            let gate = cases::silence(silences);
             let news = tokio::select! {
                 biased;
                 news = self.run.next() => news,
-                () = self.mock.until("another request", move |mind| mind.records.len() > seen), if silent => {
+                () = self.mock.reached(&gate), if silent && !in_silence => {
+                    (silences, in_silence) = (silences + 1, true);
+                    continue;
+                }
+                // What was sent before the silence may not have been read yet, so once may not be enough.
+                () = tokio::task::yield_now(), if in_silence => {
                     tokio::time::advance(stage::TIMEOUTS.idle + Duration::from_secs(1)).await;
                     continue;
                 }
             };
+            in_silence &= !news.live.iter().any(|live| matches!(live, Live::Retry { .. }));
             self.note(&news);
-            for live in &news.live {
-                if let Live::Retry { until, .. } = live {
-                    let millis = until.as_millis() - 1_800_000_000_000;
-                    let wait = Duration::from_millis(u64::try_from(millis).unwrap());
+            for event in &news.events {
+                if let Body::Error(ErrorNote { attempt: Some(attempt), .. }) = &event.body {
                     // The gate may keep everybody for two seconds where the API named no time.
-                    tokio::time::advance(wait.max(Duration::from_secs(2)) + Duration::from_millis(1)).await;
+                    let wait = Duration::from_millis(attempt.wait_ms).max(Duration::from_secs(2));
+                    tokio::time::advance(wait + Duration::from_millis(1)).await;
                 }
             }
             assert!(news.exit.is_none(), "the run ended: {:?}", news.exit);
@@ -115,17 +121,17 @@ impl Play<'_> {
                 _ => {}
             }
         }
-        self.asked_for = self.mock.count();
     }
 }
 
 async fn meet(mock: &Mock, case: &Case, wire: Wire, number: usize) -> Outcome {
     let mut stage = Stage::new(&mock.url(), wire, &title(number));
     stage.limits.window = Some(200_000);
+    stage.clock = Arc::new(Ticking::default());
     let mut run = stage.run();
     run.until_parked().await;
     run.deliver(stage.message(mxd::model::Source::User, "Begin."), mxd::agent::machine::Delivery::Steer).await;
-    let mut play = Play { mock, run, outcome: Outcome::default(), ask: None, asked_for: 0 };
+    let mut play = Play { mock, run, outcome: Outcome::default(), ask: None };
     play.settle(case.silent()).await;
     let outcome = play.outcome.clone();
     if let Some(ask) = play.ask.take() {
@@ -146,8 +152,7 @@ fn title(number: usize) -> String {
 }
 
 async fn outcomes(wire: Wire) -> Vec<Outcome> {
-    let _stopped = StoppedTime::new();
-    let cases = cases::all(wire);
+    let cases = cases::all();
     let mut script = Script::new().summarise_when("Write it between <summary>", &cases::summary());
     for (number, case) in cases.iter().enumerate() {
         let conversation = Conversation::new(&title(number)).fail_when_exhausted();
@@ -174,6 +179,7 @@ async fn outcomes(wire: Wire) -> Vec<Outcome> {
 
 #[tokio::test]
 async fn every_fault_is_retried_logged_and_shown_as_the_page_says() {
+    let _stopped = StoppedTime::new();
     let mut told = Vec::new();
     for wire in WIRES {
         told.push(outcomes(wire).await);

@@ -11,8 +11,7 @@ use crate::support::mock::{Conversation, Mock, Script, answer};
 use crate::support::stage::{Stage, tool};
 
 async fn fork(from: &Stage, to: &Stage) {
-    let target =
-        Target { source: from.task, title: to.title.clone(), description: "Only this part.".to_owned() };
+    let target = Target { source: from.task, title: to.title.clone(), description: "Only this part.".to_owned() };
     from.store().copy_session(from.task, to.task, move |copied: &[Event]| target.closing(copied)).await.unwrap();
 }
 

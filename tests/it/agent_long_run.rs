@@ -36,6 +36,7 @@ struct Told {
     runs_of_calls: BTreeMap<String, usize>,
     log: Vec<Event>,
     repeated: usize,
+    said: usize,
 }
 
 struct Person<'a> {
@@ -131,6 +132,7 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
     let mut requests: Vec<String> = asked.into_iter().map(|record| record.body.to_string()).collect();
     requests.dedup();
     Told {
+        said: person.said,
         repeated: sent - requests.len(),
         requests,
         kills,
@@ -234,7 +236,11 @@ async fn check(wire: Wire, turns: usize, window: u64) {
     assert_nothing_twice(&plain);
     let compactions = plain.log.iter().filter(|event| matches!(event.body, Body::CompactMarker(_))).count();
     assert!(compactions > 0, "nothing was compacted");
-    println!("{wire:?}: {turns} turns, {} requests, {} events, {compactions} compactions", plain.requests.len(), plain.events);
+    println!(
+        "{wire:?}: {turns} turns, {} requests, {} events, {compactions} compactions",
+        plain.requests.len(),
+        plain.events
+    );
     for kill in [Kill::EveryEvent, Kill::Sometimes(wire as u64 + 11)] {
         let killed = play(wire, turns, Some(window), kill).await;
         println!(
@@ -265,14 +271,19 @@ async fn killed_at_every_event_a_run_sends_the_same_bytes_on_chat() {
 
 #[tokio::test]
 async fn killed_while_tools_run_nothing_is_done_twice_and_only_their_results_differ() {
-    let plain = play(Wire::Anthropic, 300, None, Kill::Never).await;
-    let killed = play(Wire::Anthropic, 300, None, Kill::DuringTools(5)).await;
+    let plain = play(Wire::Anthropic, 200, None, Kill::Never).await;
+    let killed = play(Wire::Anthropic, 200, None, Kill::DuringTools(5)).await;
     assert_nothing_twice(&killed);
-    assert_eq!(plain.requests.len(), killed.requests.len());
+    let compactions =
+        |told: &Told| told.log.iter().filter(|event| matches!(event.body, Body::CompactMarker(_))).count();
+    assert_eq!(
+        (plain.requests.len(), compactions(&plain), plain.said),
+        (killed.requests.len(), compactions(&killed), killed.said)
+    );
     let pairs = segments(&plain).into_iter().zip(segments(&killed));
     let interrupted: usize = pairs.map(|(one, other)| interrupted_results(&one, &other)).sum();
     println!("killed {} times while tools ran: {interrupted} results say so, nothing else differs", killed.kills);
-    assert!(interrupted > 100, "only {interrupted} calls were cut short");
+    assert!(interrupted > 60, "only {interrupted} calls were cut short");
     let repairs = killed.log.iter().filter(|event| matches!(event.body, Body::Repaired(_))).count();
     assert!(repairs > 0 && repairs <= killed.kills);
 }

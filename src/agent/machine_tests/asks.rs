@@ -126,7 +126,8 @@ fn an_ask_survives_a_restart_and_its_answer_still_works() {
             Some(at) => bench.log[at..].to_vec(),
             None => bench.log.clone(),
         };
-        let resumed_limits = if kind == AskKind::TurnLimit { Limits { max_turns: Some(1), ..limits() } } else { limits() };
+        let resumed_limits =
+            if kind == AskKind::TurnLimit { Limits { max_turns: Some(1), ..limits() } } else { limits() };
         let mut resumed = Bench::resumed(active, bench.ids.clone(), resumed_limits);
         assert_eq!(resumed.machine.waits_for(), "person", "{kind:?}");
         assert_eq!(resumed.requests(), 0, "{kind:?}");

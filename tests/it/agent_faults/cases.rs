@@ -2,7 +2,6 @@
 
 use mxd::agent::compaction::SECTIONS;
 use mxd::model::AskKind;
-use mxd::model::conversation::Wire;
 
 use crate::support::mock::{ErrorKind, Fault, Stop, Turn, answer};
 use crate::support::stage::tool;
@@ -43,22 +42,32 @@ impl Case {
     pub fn turns(&self) -> Vec<Turn> {
         let good = answer().text("Recovered.");
         match &self.trouble {
+            Trouble::Fault(Fault::Stall { after, .. }) => {
+                let stall = |number| Fault::Stall { after: *after, gate: silence(number) };
+                vec![(0..self.errors).fold(good, |turn, number| turn.fault(stall(number)))]
+            }
             Trouble::Fault(fault) => {
-                vec![(0..self.errors).fold(good, |turn, _| turn.fault(fault.clone()))]
+                vec![(0..self.errors.max(1)).fold(good, |turn, _| turn.fault(fault.clone()))]
             }
             Trouble::Said(turns) => turns.iter().cloned().chain([good]).collect(),
         }
     }
 }
 
+/// Returns the gate before which the stream of an attempt falls silent.
+pub fn silence(attempt: usize) -> String {
+    format!("silence {attempt}")
+}
+
 /// Returns what a summary says.
 pub fn summary() -> String {
-    let sections = SECTIONS.iter().map(|section| format!("## {section}\nWhatever there is to say of it, at some length."));
+    let sections =
+        SECTIONS.iter().map(|section| format!("## {section}\nWhatever there is to say of it, at some length."));
     sections.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns every case. A wire without a word for something has no case of it.
-pub fn all(_: Wire) -> Vec<Case> {
+/// Returns every case.
+pub fn all() -> Vec<Case> {
     let stopped = |stop: Stop| answer().text("I stop here.").stop(stop);
     let cut = answer().raw_tool(&tool("note"), "{\"text\": \"half a sen").stop(Stop::MaxTokens);
     vec![
@@ -89,7 +98,7 @@ pub fn all(_: Wire) -> Vec<Case> {
             "overloaded",
             8,
         ),
-        Case::fault("silence in mid-stream", Fault::Stall { after: 3, gate: "never".to_owned() }, "timeout", 4),
+        Case::fault("silence in mid-stream", Fault::Stall { after: 3, gate: String::new() }, "timeout", 4),
         Case {
             class: None,
             errors: 0,
@@ -98,11 +107,7 @@ pub fn all(_: Wire) -> Vec<Case> {
         },
         Case::said("refusal", vec![stopped(Stop::Refusal)], Some(AskKind::ModelStopped)),
         Case::said("output limit, once", vec![stopped(Stop::MaxTokens)], None),
-        Case::said(
-            "output limit, four times in a row",
-            vec![stopped(Stop::MaxTokens); 4],
-            Some(AskKind::ModelStopped),
-        ),
+        Case::said("output limit, four times in a row", vec![stopped(Stop::MaxTokens); 4], Some(AskKind::ModelStopped)),
         Case::said("output limit within a tool call", vec![cut], None),
     ]
 }

@@ -10,10 +10,9 @@ const END: &str = "<!-- end of faults -->";
 
 /// Returns the table. Wires that agree share a row.
 pub fn table(told: &[Vec<Outcome>]) -> String {
-    let mut table = String::from(
-        "| fault | on | tried again | the log says | the person sees |\n|---|---|---|---|---|\n",
-    );
-    for (number, case) in cases::all(WIRES[0]).iter().enumerate() {
+    let mut table =
+        String::from("| fault | on | tried again | the log says | the person sees |\n|---|---|---|---|---|\n");
+    for (number, case) in cases::all().iter().enumerate() {
         let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
         for (outcomes, wire) in told.iter().zip(["Anthropic", "Responses", "Chat"]) {
             let row = row(&outcomes[number]);
@@ -31,7 +30,8 @@ pub fn table(told: &[Vec<Outcome>]) -> String {
 }
 
 fn row(outcome: &Outcome) -> String {
-    let mut log: Vec<String> = outcome.errors.iter().map(|(class, times)| format!("`error` `{class}` × {times}")).collect();
+    let mut log: Vec<String> =
+        outcome.errors.iter().map(|(class, times)| format!("`error` `{class}` × {times}")).collect();
     if outcome.compactions > 0 {
         log.push("a compaction".to_owned());
     }

@@ -43,10 +43,9 @@ fn turn(wire: Wire, number: usize) -> Turn {
         _ if number % 11 == 5 => {
             with(said().tool(&tool("fail"), json!({"text": number.to_string()})), note(number.to_string()))
         }
-        _ if number % 13 == 6 => with(
-            said().tool(&tool("picture"), json!({"text": number.to_string()})),
-            note(number.to_string()),
-        ),
+        _ if number % 13 == 6 => {
+            with(said().tool(&tool("picture"), json!({"text": number.to_string()})), note(number.to_string()))
+        }
         _ if number % 17 == 2 => {
             let turn = said().tool(&tool("done"), json!({"status": "passed", "result": "Too early."}));
             with(turn, note(number.to_string())).tool(&tool("yield"), json!({}))
@@ -65,8 +64,10 @@ fn turn(wire: Wire, number: usize) -> Turn {
 
 /// Returns a script of so many turns, the last of which declares the task done.
 pub fn script(wire: Wire, turns: usize) -> Script {
-    let sections: Vec<String> =
-        SECTIONS.iter().map(|section| format!("## {section}\nWhatever there is to say of it, at some length.")).collect();
+    let sections: Vec<String> = SECTIONS
+        .iter()
+        .map(|section| format!("## {section}\nWhatever there is to say of it, at some length."))
+        .collect();
     let mut conversation = Conversation::new(TITLE).fail_when_exhausted();
     for number in 1..turns {
         conversation = conversation.turn(turn(wire, number));

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
@@ -48,6 +49,21 @@ impl Clock for Still {
     }
 }
 
+/// A time of day that is a second later whenever somebody asks, for sessions in which the same thing is said twice.
+pub struct Ticking(AtomicI64);
+
+impl Default for Ticking {
+    fn default() -> Self {
+        Self(AtomicI64::new(Still.now().as_millis()))
+    }
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.fetch_add(1_000, Ordering::Relaxed))
+    }
+}
+
 /// Where a session lives between its runs.
 pub struct Stage {
     folder: Arc<tempfile::TempDir>,
@@ -57,6 +73,7 @@ pub struct Stage {
     pub title: String,
     pub task: TaskId,
     pub ids: IdSource,
+    pub clock: Arc<dyn Clock>,
     pub provider: Arc<dyn Provider>,
     pub gate: Arc<Gate>,
     pub limits: Limits,
@@ -66,11 +83,8 @@ pub struct Stage {
 }
 
 /// Limits that a test against loopback never meets unless it wants to.
-pub const TIMEOUTS: Timeouts = Timeouts {
-    connect: Duration::from_secs(10),
-    first_byte: Duration::from_secs(20),
-    idle: Duration::from_secs(20),
-};
+pub const TIMEOUTS: Timeouts =
+    Timeouts { connect: Duration::from_secs(10), first_byte: Duration::from_secs(20), idle: Duration::from_secs(20) };
 
 /// Returns the provider that speaks to the mock.
 pub fn provider(url: &str, wire: Wire) -> Arc<dyn Provider> {
@@ -92,6 +106,7 @@ impl Stage {
             title: title.to_owned(),
             task: TaskId::fresh(&ids),
             ids,
+            clock: Arc::new(Still),
             provider: provider(url, wire),
             gate: Arc::default(),
             limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
@@ -109,6 +124,7 @@ impl Stage {
             title: title.to_owned(),
             task: TaskId::fresh(&self.ids),
             ids: self.ids.clone(),
+            clock: Arc::clone(&self.clock),
             provider: Arc::clone(&self.provider),
             gate: Arc::clone(&self.gate),
             limits: self.limits.clone(),
@@ -134,7 +150,7 @@ impl Stage {
         let data = self.folder.path().join("data");
         let options = Options {
             disk: Arc::new(RealDisk),
-            clock: Arc::new(Still),
+            clock: Arc::clone(&self.clock),
             ids: self.ids.clone(),
             sessions: data.join("sessions"),
             blobs: data.join("blobs"),
@@ -161,7 +177,7 @@ impl Stage {
             from,
             body: body.to_owned(),
             images: Vec::new(),
-            at: Still.now(),
+            at: self.clock.now(),
         }
     }
 
@@ -211,7 +227,7 @@ impl Stage {
             worktree: root,
             notes: Vec::new(),
             ids: self.ids.clone(),
-            clock: Arc::new(Still),
+            clock: Arc::clone(&self.clock),
         };
         let window = self.limits.window.unwrap_or(200_000);
         let setup = Setup {
@@ -226,7 +242,7 @@ impl Stage {
             purse: (self.purse)(),
             limits: self.limits.clone(),
             ids: self.ids.clone(),
-            clock: Arc::new(Still),
+            clock: Arc::clone(&self.clock),
             events,
             completions,
         };
