@@ -103,6 +103,37 @@ fn a_wish_to_compact_is_carried_out_and_never_seen() {
 }
 
 #[test]
+fn a_wish_to_compact_survives_a_crash_on_the_way() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("y", "yield")]));
+    bench.hear(Source::Compact, "");
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+    assert!(matches!(resumed.purpose(), Purpose::Summarise { .. }));
+    resumed.respond(summary());
+    assert_eq!((resumed.purpose(), resumed.requests()), (Purpose::Respond, 2));
+    assert!(resumed.machine.state().messages.is_empty());
+}
+
+#[test]
+fn a_wish_to_compact_that_cannot_be_met_is_dropped_when_the_person_says_so() {
+    for answer in ["Go on without", "Stop", "Never mind, go on."] {
+        let mut bench = begin();
+        bench.respond(calling(&[call("y", "yield")]));
+        bench.hear(Source::Compact, "");
+        for _ in 0..3 {
+            bench.respond(saying("No."));
+        }
+        if answer.starts_with("Never") {
+            bench.hear(Source::User, answer)
+        } else {
+            bench.answer(answer)
+        }
+        assert!(!bench.machine.state().messages.iter().any(|message| message.from == Source::Compact), "{answer}");
+        assert!(bench.machine.is_over() || bench.purpose() == Purpose::Respond, "{answer}");
+    }
+}
+
+#[test]
 fn there_is_nothing_to_compact_before_anything_was_said() {
     let mut bench = Bench::silent(limits());
     bench.hear(Source::Compact, "");
