@@ -143,7 +143,7 @@ async fn meet(mock: &Mock, case: &Case, wire: Wire, number: usize) -> Outcome {
         play.settle(false).await;
     }
     // Whatever it was: when it is over, the agent goes on, and nothing of a broken response is in the log.
-    assert_eq!(play.outcome.texts.last().map(String::as_str), Some("Recovered."), "{} on {wire:?}", case.name);
+    assert_eq!(play.outcome.texts.last().map(String::as_str), Some(cases::GOOD), "{} on {wire:?}", case.name);
     outcome
 }
 
@@ -169,7 +169,7 @@ async fn outcomes(wire: Wire) -> Vec<Outcome> {
         assert_eq!(outcome.asked.is_some(), case.ask.is_some(), "{} on {wire:?}: {outcome:#?}", case.name);
         assert_eq!(outcome.discarded, case.retries, "{} on {wire:?}: {outcome:#?}", case.name);
         if let Trouble::Fault(_) = &case.trouble {
-            assert!(outcome.texts.iter().all(|text| text == "Recovered."), "{} on {wire:?}: {outcome:#?}", case.name);
+            assert!(outcome.texts.iter().all(|text| text == cases::GOOD), "{} on {wire:?}: {outcome:#?}", case.name);
         }
         outcomes.push(outcome);
     }

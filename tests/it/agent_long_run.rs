@@ -75,11 +75,13 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
         Kill::Never | Kill::EveryEvent => 1,
         Kill::Sometimes(seed) | Kill::DuringTools(seed) => seed,
     };
-    let mut state = SessionState::default();
+    let mut state;
     let (mut kills, mut events) = (0, 0);
     let mut killed_at_summary = false;
     let exit = 'session: loop {
         let mut run = stage.run();
+        // What was on the disk and not yet reported when the last run was killed is found there.
+        state = run.store.sessions().active(stage.task).unwrap().state();
         let mut fuse: Option<u64> = None;
         loop {
             let news = run.once().await;

@@ -6,6 +6,9 @@ use mxd::model::AskKind;
 use crate::support::mock::{ErrorKind, Fault, Stop, Turn, answer};
 use crate::support::stage::tool;
 
+/// What the model says when nothing is wrong: long enough to be cut.
+pub const GOOD: &str = "Recovered from everything that went wrong before.";
+
 pub struct Case {
     pub name: &'static str,
     pub trouble: Trouble,
@@ -40,7 +43,7 @@ impl Case {
 
     /// Returns what the mock answers: the trouble as long as it is tried, then a good response.
     pub fn turns(&self) -> Vec<Turn> {
-        let good = answer().text("Recovered.");
+        let good = answer().text(GOOD);
         match &self.trouble {
             Trouble::Fault(Fault::Stall { after, .. }) => {
                 let stall = |number| Fault::Stall { after: *after, gate: silence(number) };
