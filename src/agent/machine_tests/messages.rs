@@ -124,9 +124,9 @@ fn a_wish_to_compact_that_cannot_be_met_is_dropped_when_the_person_says_so() {
             bench.respond(saying("No."));
         }
         if answer.starts_with("Never") {
-            bench.hear(Source::User, answer)
+            bench.hear(Source::User, answer);
         } else {
-            bench.answer(answer)
+            bench.answer(answer);
         }
         assert!(!bench.machine.state().messages.iter().any(|message| message.from == Source::Compact), "{answer}");
         assert!(bench.machine.is_over() || bench.purpose() == Purpose::Respond, "{answer}");
