@@ -1,6 +1,6 @@
 //! The command line: what can be asked, and how answers and failures are said.
 //!
-//! Commands are thin. They find the project, call the rooms that do the work, and talk through one [`console`].
+//! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
 mod check;
 mod config;
@@ -70,7 +70,7 @@ pub fn main() -> ExitCode {
     let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {
-        Command::Init(args) => init::run(&mut console, &place, args),
+        Command::Init(args) => init::run(&mut console, &place, &args),
         Command::Config(args) => config::run(&mut console, &place, args),
         Command::Projects(args) => projects::run(&mut console, &args),
         Command::Tree(args) => tree::run(&mut console, &place, &args),

@@ -23,7 +23,7 @@ pub struct Args {
     commit: bool,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let home = home()?;
     let place = match &args.path {
         Some(path) => Place::of(path)?,
