@@ -22,12 +22,12 @@ use crate::agent::gauge::Gauge;
 use crate::agent::loop_watch::{LoopWatch, Verdict};
 use crate::agent::resume::{self, Resume};
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
+use crate::model::AskKind;
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
-use crate::model::{AskKind, Content};
 
 /// One run of one task.
 #[derive(Debug)]
@@ -60,6 +60,7 @@ struct Wants {
 
 /// What has been tried without success, so that it ends.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question asked once before the next request")]
 struct Tries {
     /// Responses in a row that said nothing, or stopped at a limit.
     unfinished: u32,
@@ -178,9 +179,11 @@ impl Machine {
             Input::Prepared(prepared) => self.prepared(now, prepared),
             Input::Counted { tokens } => self.counted(now, tokens),
             Input::Reserved(verdict) => self.reserved(now, verdict),
-            Input::Response { number, response, usage } => self.responded(now, number, response, usage),
-            Input::Failed { number, error, usage, jitter } => self.failed(now, number, *error, usage, jitter),
-            Input::ToolFinished { result, control } => self.tool_finished(result, control),
+            Input::Response { number, response, usage } => self.responded(now, number, *response, *usage),
+            Input::Failed { number, error, usage, jitter } => {
+                self.failed(now, number, &error, usage.map(|usage| *usage), jitter);
+            }
+            Input::ToolFinished { result, control } => self.tool_finished(*result, control.as_ref()),
             Input::Timer { timer } => {
                 if let Phase::Backoff { timer: waiting, purpose, attempt } = self.phase
                     && waiting == timer
@@ -363,6 +366,7 @@ impl Machine {
     fn within_limits(&mut self, now: Timestamp) -> bool {
         match self.watch.turn_over() {
             Verdict::Fine => {}
+            Verdict::Warn { .. } | Verdict::Ask { .. } if self.limits.may_repeat => {}
             Verdict::Warn { turns } => {
                 let notice = self.message(now, Source::Notice, &repeating(turns));
                 self.save(vec![notice.into()], Then::Advance);
@@ -531,21 +535,7 @@ fn woken(call: &OpenCall) -> ToolResult {
         }
         Some(control::Control::Yield | control::Control::Fork) | None => "Resumed: something was said to you.",
     };
-    settled(call, text, false)
-}
-
-/// Returns a result that was given without running anything.
-fn settled(call: &OpenCall, text: &str, is_error: bool) -> ToolResult {
-    ToolResult {
-        call: call.call.clone(),
-        name: call.name.clone(),
-        content: Content::text(text),
-        is_error,
-        images: Vec::new(),
-        full: None,
-        background: None,
-        duration_ms: 0,
-    }
+    ToolResult::unrun(call, text, false)
 }
 
 const LEFT_BEHIND: &str = "It was ended because Matrix stopped. How far it came is not known.";

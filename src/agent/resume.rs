@@ -3,7 +3,6 @@
 
 use crate::agent::control::Control;
 use crate::agent::conversation::Conversation;
-use crate::model::Content;
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Repaired, ResumeShape, ToolResult};
 use crate::model::fold::{OpenCall, PendingMessages, SessionState};
@@ -89,16 +88,7 @@ pub fn repair(orphans: &[OpenCall]) -> Vec<Body> {
 fn unknown_outcome(call: &OpenCall) -> ToolResult {
     let text = "Interrupted: Matrix was stopped while this call ran. It is not known whether it took effect, or how \
                 much of it did. Check before you repeat it.";
-    ToolResult {
-        call: call.call.clone(),
-        name: call.name.clone(),
-        content: Content::text(text),
-        is_error: true,
-        images: Vec::new(),
-        full: None,
-        background: None,
-        duration_ms: 0,
-    }
+    ToolResult::unrun(call, text, true)
 }
 
 #[cfg(test)]

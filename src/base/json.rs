@@ -1,28 +1,29 @@
-//! A JSON value kept as the exact text it arrived in.
+//! A JSON value kept as the text it arrived in.
 //!
 //! Tool inputs and unknown fields go through the log and back to a model. Parsing and printing them again could
-//! change a number's spelling and with it a prompt prefix, so they are carried, not understood.
+//! change a number's spelling and with it a prompt prefix, so they are carried, not understood. One thing is changed:
+//! line breaks between tokens become spaces, because a value must fit on a line of a log.
 
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-/// Exact JSON text, known to be valid.
-#[derive(Clone, Serialize, Deserialize)]
+/// Exact JSON text, known to be valid and to have no line break.
+#[derive(Clone, Serialize)]
 #[serde(transparent)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
     /// Returns `text` as JSON, or the parser's complaint.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(text.into()).map(Self)
+        RawValue::from_string(text.into()).map(Self::from)
     }
 
     /// Returns the value as compact JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(value).map(Self)
+        serde_json::value::to_raw_value(value).map(Self::from)
     }
 
     /// Returns the empty object.
@@ -48,7 +49,17 @@ impl Default for Json {
 
 impl From<Box<RawValue>> for Json {
     fn from(raw: Box<RawValue>) -> Self {
-        Self(raw)
+        // In valid JSON a raw line break can only stand between tokens: in strings it is escaped.
+        if !raw.get().contains(['\n', '\r']) {
+            return Self(raw);
+        }
+        RawValue::from_string(raw.get().replace(['\n', '\r'], " ")).map_or_else(|_| Self(raw), Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -65,3 +76,7 @@ impl fmt::Debug for Json {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

@@ -18,7 +18,7 @@ impl MicroUsd {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let micros = (dollars * 1e6).round();
-        (0.0..=1e18).contains(&micros).then(|| Self(micros as u64))
+        (0.0..=1e18).contains(&micros).then_some(Self(micros as u64))
     }
 
     pub fn saturating_sub(self, other: Self) -> Self {
@@ -51,9 +51,14 @@ impl fmt::Display for MicroUsd {
         let dollars = self.0 as f64 / 1e6;
         let text = match self.0 {
             0 => "$0.00".to_owned(),
-            1..10_000 => format!("${dollars:.4}"),
+            1..100 => format!("${dollars:.6}"),
+            100..10_000 => format!("${dollars:.4}"),
             _ => format!("${dollars:.2}"),
         };
         f.pad(&text)
     }
 }
+
+#[cfg(test)]
+#[path = "money_tests.rs"]
+mod tests;

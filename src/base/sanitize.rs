@@ -31,11 +31,8 @@ fn clean(text: &str, allowed: impl Fn(char) -> bool) -> Cow<'_, str> {
             '\u{9b}' => skip_csi(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
             // A terminal treats CR LF as one line end; a lone CR would let later text overwrite earlier text.
-            '\r' => {
-                if !rest.as_str().starts_with('\n') && allowed('\n') {
-                    out.push('\n');
-                }
-            }
+            '\r' if !rest.as_str().starts_with('\n') && allowed('\n') => out.push('\n'),
+            '\r' => {}
             c if allowed(c) || !is_unsafe(c) => out.push(c),
             _ => {}
         }

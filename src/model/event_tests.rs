@@ -1,1 +1,161 @@
+use std::collections::BTreeSet;
 
+use super::*;
+
+const ID: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
+/// One body of every type as it stands on disk: the documentation of the format. `ID` stands for any id.
+const GOLDEN: &[(&str, &str)] = &[
+    ("message", r#"{"id":"ID","from":{"source":"user"},"body":"Hi","at":"2026-01-01T00:00:00.000Z"}"#),
+    ("messages_consumed", r#"{"ids":["ID"]}"#),
+    ("messages_withdrawn", r#"{"ids":[]}"#),
+    (
+        "session_config",
+        r#"{"model":"m-1","wire":"anthropic","tools":[{"name":"mcp__a__b","description":"d","schema":{"type": "object"}}],"system":{"stable":"s","variable":"v"},"cache":{"prefix":"1h","messages":"5m"},"max_output":8000,"effort":"high"}"#,
+    ),
+    ("assistant_text", r#"{"text":"line one\nline two"}"#),
+    ("thinking", r#"{"text":"hm","signature":"c2ln","wire":"anthropic"}"#),
+    ("tool_call", r#"{"call":"c1","name":"mcp__a__b","input":{"n": 1.50,"s":"\u00e9"}}"#),
+    (
+        "tool_result",
+        r#"{"call":"c1","name":"mcp__a__b","content":{"text":"ok"},"is_error":true,"images":[{"blob":"BLOB","bytes":9,"media_type":"image/png","name":"a.png"}],"full":{"blob":"BLOB","bytes":70000},"background":{"id":"p1","command":"make"},"duration_ms":12}"#,
+    ),
+    (
+        "usage",
+        r#"{"input":1,"output":2,"cache_read":3,"cache_write_5m":4,"cache_write_1h":5,"model":"m-1","cost":678,"context_window":200000}"#,
+    ),
+    ("turn_ended", r#"{"turn":"ID","stop":"end_turn"}"#),
+    ("compact_started", r#"{"trigger":"threshold"}"#),
+    (
+        "compact_marker",
+        r#"{"summary":"So far","tokens_before":9,"tokens_after":2,"carry":{"usage":{"by_model":{}},"messages":[],"asks":[],"turns":{"ended":0},"background":[],"activity":{}}}"#,
+    ),
+    ("fork_marker", r#"{"source":"ID","source_event":"ID","title":"t","description":"d"}"#),
+    ("run_started", r#"{"shape":"pending_yield","profile":"engineer","model":"m-1"}"#),
+    ("run_ended", r#"{"exit":{"interrupted":{"provider":"overloaded"}}}"#),
+    ("done_notified", r#"{"verdict":"passed","result":"All green"}"#),
+    (
+        "ask_raised",
+        r#"{"id":"ID","kind":"clarify","question":"Which?","detail":"d","choices":["a","b"],"default":"a","mode":"blocks","deadline":"2026-01-01T00:00:00.000Z","tool_call":"c1"}"#,
+    ),
+    ("ask_answered", r#"{"id":"ID","answer":{"text":"a","choice":0,"by":"person"}}"#),
+    ("ask_withdrawn", r#"{"id":"ID","reason":"the run ended"}"#),
+    ("budget_warning", r#"{"scope":"task","spent":1,"limit":2}"#),
+    ("budget_exceeded", r#"{"scope":"subtree","spent":3,"limit":2}"#),
+    ("error", r#"{"class":"network","message":"m","attempt":{"number":1,"of":8,"wait_ms":500}}"#),
+    ("repaired", r#"{"steps":["answered c1"]}"#),
+    (
+        "head_moved",
+        r#"{"to":null,"from":"ID","reason":"rewind","carry":{"usage":{"by_model":{"m-1":{"responses":1,"tokens":{"input":1,"output":2,"cache_read":3,"cache_write_5m":4,"cache_write_1h":5},"cost":678}},"context":{"tokens":15,"window":200000}},"messages":[],"asks":[],"turns":{"ended":1,"last":{"turn":"ID","stop":{"other":"novel"}},"open":[{"call":"c","name":"n"}]},"background":[{"id":"p1","command":"make","since":"2026-01-01T00:00:00.000Z"}],"activity":{"at":"2026-01-01T00:00:00.000Z","kind":"usage"}}}"#,
+    ),
+    ("snapshot", r#"{"turn":"ID","tree":"4b825dc642cb6eb9a060e54bf8d69288fbee4904"}"#),
+    (
+        "task_changed",
+        r#"{"change":"set","node":{"id":"ID","title":"t","status":"in_progress","parent":"ID","children":["ID"],"branch":"b","worktree":"/w","cwd":"/w/x","budget":5,"edited_by":"user","recurring":"reset","colour":"red","profile":"engineer","results":[{"verdict":"failed","result":"r","at":"2026-01-01T00:00:00.000Z"}],"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z","novel":{"a":1}}}"#,
+    ),
+];
+
+/// Further shapes of the same types.
+const ALSO: &[(&str, &str)] = &[
+    ("task_changed", r#"{"change":"removed"}"#),
+    ("run_ended", r#"{"exit":"done_passed"}"#),
+    ("run_ended", r#"{"exit":{"interrupted":"quit"}}"#),
+    ("thinking", r#"{"redacted":"b3BhcXVl","wire":"anthropic"}"#),
+    ("tool_call", r#"{"call":"c","name":"n","input":{},"malformed":"{\"a\":"}"#),
+    ("tool_result", r#"{"call":"c","name":"n","content":{"blob":"BLOB","bytes":7},"duration_ms":0}"#),
+    ("turn_ended", r#"{"turn":"ID","stop":{"other":"novel"}}"#),
+    (
+        "usage",
+        r#"{"input":0,"output":0,"cache_read":0,"cache_write_5m":0,"cache_write_1h":0,"model":"m","context_window":1,"estimated":true}"#,
+    ),
+    (
+        "message",
+        r#"{"id":"ID","from":{"source":"task_message","task":"ID","title":"t","request_reply":true},"at":"2026-01-01T00:00:00.000Z"}"#,
+    ),
+    (
+        "message",
+        r#"{"id":"ID","from":{"source":"background_complete","process":"p","command":"c","exit":-1,"duration_ms":3},"body":"b","images":[{"blob":"BLOB","bytes":1,"media_type":"image/gif"}],"at":"2026-01-01T00:00:00.000Z"}"#,
+    ),
+];
+
+fn line(envelope: &str, kind: &str, body: &str) -> String {
+    let blob = "af13".repeat(16);
+    format!("{{\"v\":1,\"id\":\"ID\",{envelope},\"type\":\"{kind}\",\"body\":{body}}}")
+        .replace("ID", ID)
+        .replace("BLOB", &blob)
+}
+
+const ENVELOPES: [&str; 3] = [
+    r#""parent":null,"ts":"2026-01-01T00:00:00.000Z""#,
+    r#""parent":"ID","ts":"2026-11-16T06:11:53.123Z","run":"ID""#,
+    r#""parent":"ID","ts":"2026-11-16T06:11:53.123Z","run":"ID","batch":[2,3]"#,
+];
+
+#[test]
+fn every_type_is_written_as_the_table_says() {
+    for (kind, body) in GOLDEN.iter().chain(ALSO) {
+        for envelope in ENVELOPES {
+            let line = line(envelope, kind, body);
+            let event = Event::parse(&line).unwrap();
+            assert!(!matches!(event.body, Body::Unknown(_)), "{kind}: {:?}", event.body);
+            assert_eq!(event.body.kind(), *kind);
+            assert_eq!(serde_json::to_string(&event).unwrap(), line, "{kind}");
+            let read: Event = serde_json::from_str(&line).unwrap();
+            assert_eq!(read, event, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn the_table_is_complete() {
+    let documented: Vec<_> = GOLDEN.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(documented, Body::KINDS);
+    assert_eq!(documented.iter().collect::<BTreeSet<_>>().len(), documented.len());
+}
+
+#[test]
+fn a_shape_that_cannot_be_read_is_carried_and_says_why() {
+    for (kind, _) in GOLDEN {
+        let line = line(ENVELOPES[2], kind, "17");
+        let event = Event::parse(&line).unwrap();
+        let Body::Unknown(unknown) = &event.body else { panic!("{kind} was read from a number: {:?}", event.body) };
+        assert!(unknown.problem.is_some() && unknown.kind == *kind);
+        assert_eq!(serde_json::to_string(&event).unwrap(), line);
+    }
+    let future = line(ENVELOPES[0], "from_the_future", r#"{ "a":[1.0 ] }"#);
+    let event = Event::parse(&future).unwrap();
+    let Body::Unknown(unknown) = &event.body else { panic!("{:?}", event.body) };
+    assert_eq!((unknown.problem.as_ref(), unknown.body.as_str()), (None, r#"{ "a":[1.0 ] }"#));
+    assert_eq!(serde_json::to_string(&event).unwrap(), future);
+}
+
+#[test]
+fn the_envelope_is_read_whatever_its_order_and_whatever_else_is_there() {
+    let text = format!(
+        r#" {{"body":{{"text":"x"}}, "novel":{{"id":1}},"type":"assistant_\u0074ext","ts":"2026-01-01T00:00:00Z","id":"{ID}","v":9}} "#
+    );
+    let event = Event::parse(&text).unwrap();
+    assert_eq!((event.v, event.parent, event.run, event.batch), (9, None, None, None));
+    assert_eq!(event.body, AssistantText { text: "x".to_owned() }.into());
+}
+
+#[test]
+fn what_lacks_its_place_is_no_event() {
+    let good = line(ENVELOPES[0], "assistant_text", r#"{"text":"x"}"#);
+    for (part, instead) in [
+        ("\"v\":1,", ""),
+        ("\"type\":\"assistant_text\",", ""),
+        (ID, "short"),
+        ("\"v\":1", "\"v\":-1"),
+        ("2026-01-01T00:00:00.000Z", "yesterday"),
+        ("\"v\":1,", "\"v\":1,\"v\":1,"),
+    ] {
+        assert!(Event::parse(&good.replace(part, instead)).is_err(), "{part}");
+    }
+    assert!(Event::parse(&good).is_ok());
+}
+
+#[test]
+fn the_last_of_a_batch_knows_it() {
+    assert!(Batch(3, 3).is_last() && Batch(1, 1).is_last() && !Batch(2, 3).is_last());
+}

@@ -1,1 +1,201 @@
+use std::borrow::Borrow;
 
+use serde_json::json;
+
+use super::*;
+use crate::base::{EventId, IdSource, MicroUsd, SystemClock, Timestamp};
+
+/// Makes events from a type and a body as on disk.
+struct Script {
+    ids: IdSource,
+    state: SessionState,
+}
+
+impl Script {
+    fn new() -> Self {
+        Self { ids: IdSource::seeded(std::sync::Arc::new(SystemClock), 9), state: SessionState::default() }
+    }
+
+    fn id(&self) -> String {
+        EventId::fresh(&self.ids).to_string()
+    }
+
+    fn event(&self, kind: &str, body: &serde_json::Value) -> Event {
+        let line = json!({"v": 1, "id": self.id(), "ts": "2026-01-01T00:00:01.000Z", "type": kind, "body": body});
+        let event = Event::parse(&line.to_string()).unwrap();
+        assert!(!matches!(event.body, crate::model::event::Body::Unknown(_)), "{:?}", event.body);
+        event
+    }
+
+    fn apply(&mut self, kind: &str, body: impl Borrow<serde_json::Value>) {
+        let event = self.event(kind, body.borrow());
+        self.state.apply(&event);
+    }
+
+    fn message(&mut self, id: &str, from: &serde_json::Value) {
+        self.apply("message", json!({"id": id, "from": from, "body": id, "at": "2026-01-01T00:00:00Z"}));
+    }
+
+    fn ask(&mut self, id: &str, question: &str) {
+        self.apply("ask_raised", json!({"id": id, "kind": "clarify", "question": question}));
+    }
+
+    fn usage(&mut self, model: &str, output: u64, cost: Option<u64>) {
+        let tokens =
+            json!({"input": 10, "output": output, "cache_read": 100, "cache_write_5m": 0, "cache_write_1h": 1});
+        let mut body = tokens;
+        body["model"] = model.into();
+        body["context_window"] = 1_000.into();
+        if let Some(cost) = cost {
+            body["cost"] = cost.into();
+        }
+        self.apply("usage", body);
+    }
+}
+
+#[test]
+fn usage_is_summed_by_model_and_unknown_prices_are_not_free() {
+    let mut s = Script::new();
+    s.usage("a", 5, Some(7));
+    s.usage("b", 1, Some(2));
+    assert!(!s.state.usage.is_lower_bound());
+    s.usage("a", 6, None);
+    let usage = &s.state.usage;
+    assert_eq!(usage.cost(), MicroUsd(9));
+    assert!(usage.is_lower_bound());
+    assert_eq!(
+        (usage.by_model["a"].responses, usage.by_model["a"].tokens.output, usage.by_model["a"].unpriced),
+        (2, 11, 1)
+    );
+    assert_eq!(usage.tokens().cache_read, 300);
+    assert_eq!(usage.context, Some(ContextSize { tokens: 117, window: 1_000 }));
+}
+
+#[test]
+fn messages_are_pending_until_they_are_consumed_or_withdrawn() {
+    let mut s = Script::new();
+    let [a, b, c] = [s.id(), s.id(), s.id()];
+    for id in [&a, &b, &c, &b] {
+        s.message(id, &json!({"source": "user"}));
+    }
+    let pending = |s: &Script| s.state.messages.iter().map(|message| message.body.clone()).collect::<Vec<_>>();
+    assert_eq!(pending(&s), [a.clone(), b.clone(), c.clone()], "in order, and each once");
+    s.apply("messages_consumed", json!({"ids": [a, s.id()]}));
+    s.apply("messages_withdrawn", json!({"ids": [c]}));
+    assert_eq!(pending(&s), std::slice::from_ref(&b));
+    assert_eq!((s.state.messages.len(), s.state.messages.is_empty()), (1, false));
+    assert!(s.state.messages.get(b.parse().unwrap()).is_some());
+}
+
+#[test]
+fn asks_are_pending_until_they_are_answered_or_withdrawn() {
+    let mut s = Script::new();
+    let [a, b, c] = [s.id(), s.id(), s.id()];
+    s.ask(&a, "one");
+    s.ask(&b, "two");
+    s.ask(&c, "three");
+    s.ask(&b, "two, put better");
+    s.apply("ask_answered", json!({"id": a, "answer": {"text": "yes", "by": "timeout"}}));
+    s.apply("ask_withdrawn", json!({"id": c, "reason": "r"}));
+    let questions: Vec<_> = s.state.asks.iter().map(|ask| ask.question.as_str()).collect();
+    assert_eq!(questions, ["two, put better"]);
+    assert_eq!(s.state.asks.get(b.parse().unwrap()).map(|ask| ask.id.to_string()), Some(b));
+}
+
+#[test]
+fn calls_are_open_until_they_have_a_result() {
+    let mut s = Script::new();
+    for call in ["a", "b"] {
+        s.apply("tool_call", json!({"call": call, "name": "n", "input": {}}));
+    }
+    s.apply("tool_result", json!({"call": "a", "name": "n", "content": {"text": ""}, "duration_ms": 0}));
+    s.apply("turn_ended", json!({"turn": s.id(), "stop": "tool_use"}));
+    let turns = &s.state.turns;
+    assert_eq!(turns.open.iter().map(|open| open.call.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert_eq!(turns.ended, 1);
+    assert_eq!(turns.last.as_ref().map(|last| last.stop.clone()), Some(crate::model::event::StopReason::ToolUse));
+}
+
+#[test]
+fn processes_run_until_they_are_reported() {
+    let mut s = Script::new();
+    let started = |id: &str| {
+        let background = json!({"id": id, "command": "make"});
+        json!({"call": "c", "name": "n", "content": {"text": ""}, "background": background, "duration_ms": 0})
+    };
+    s.apply("tool_result", started("p1"));
+    s.apply("tool_result", started("p2"));
+    let id = s.id();
+    s.message(&id, &json!({"source": "background_complete", "process": "p1", "command": "make", "duration_ms": 1}));
+    let running: Vec<_> = s.state.background.iter().collect();
+    assert_eq!(running.len(), 1);
+    assert_eq!((running[0].id.as_str(), running[0].since), ("p2", Timestamp::from_millis(1_767_225_601_000)));
+}
+
+/// A state with something in every fold.
+fn busy() -> Script {
+    let mut s = Script::new();
+    s.usage("a", 5, Some(7));
+    let (message, ask) = (s.id(), s.id());
+    s.message(&message, &json!({"source": "user"}));
+    s.ask(&ask, "which?");
+    s.apply("tool_call", json!({"call": "c", "name": "n", "input": {}}));
+    s.apply("turn_ended", json!({"turn": s.id(), "stop": "end_turn"}));
+    let background = json!({"id": "p", "command": "make"});
+    s.apply(
+        "tool_result",
+        json!({"call": "d", "name": "n", "content": {"text": ""}, "background": background, "duration_ms": 0}),
+    );
+    s
+}
+
+#[test]
+fn what_cuts_the_chain_puts_in_force_what_it_carries() {
+    let carried = busy().state;
+    let carry = serde_json::to_value(&carried).unwrap();
+    for (kind, body) in [
+        ("compact_marker", json!({"summary": "", "tokens_before": 1, "tokens_after": 1, "carry": carry})),
+        ("head_moved", json!({"to": null, "reason": "redo", "carry": carry})),
+    ] {
+        for mut s in [Script::new(), busy()] {
+            s.apply(kind, &body);
+            let mut expected = carried.clone();
+            expected.activity = s.state.activity.clone();
+            if kind == "compact_marker" {
+                // The calls were summarised: nobody can answer them any more.
+                expected.turns.open.clear();
+            }
+            assert_eq!(s.state, expected, "{kind}");
+            assert_eq!(s.state.activity.kind, kind);
+        }
+    }
+}
+
+#[test]
+fn a_copy_owes_nothing_of_what_its_source_did() {
+    let mut s = busy();
+    let id = s.id();
+    s.apply("fork_marker", json!({"source": id, "source_event": id, "title": "t"}));
+    let state = &s.state;
+    assert_eq!((state.usage.cost(), state.turns.ended), (MicroUsd::ZERO, 0));
+    assert!(state.messages.is_empty() && state.asks.is_empty() && state.background.is_empty());
+    assert!(state.usage.context.is_some(), "the conversation is as large as it was");
+    assert_eq!(state.turns.open.len(), 1, "and what is open in it is open");
+}
+
+#[test]
+fn a_move_undoes_the_conversation_and_nothing_else() {
+    let (now, then) = (busy().state, SessionState::default());
+    let moved = now.moved_to(&then);
+    assert_eq!((&moved.usage, &moved.messages, &moved.asks), (&now.usage, &now.messages, &now.asks));
+    assert_eq!(moved.background, now.background);
+    assert_eq!((moved.turns.ended, moved.turns.last.is_none(), moved.turns.open.is_empty()), (1, true, true));
+}
+
+#[test]
+fn a_state_survives_being_written_and_an_older_one_is_read() {
+    let state = busy().state;
+    let text = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<SessionState>(&text).unwrap(), state);
+    assert_eq!(serde_json::from_str::<SessionState>("{}").unwrap(), SessionState::default());
+}

@@ -149,11 +149,18 @@ pub fn neutral(body: &str) -> Cow<'_, str> {
 
 /// Tells whether what follows a `<` reads as one of our tags, however it is spelled or spaced.
 fn starts_tag(after: &str) -> bool {
-    let name = after.trim_start().trim_start_matches('/').trim_start();
+    let name = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_invisible(c));
     TAGS.iter().any(|tag| {
         name.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
             && !name[tag.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
     })
+}
+
+/// Tells whether a character takes no room, so that a tag looks whole with it inside.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -1,1 +1,155 @@
+use proptest::prelude::*;
 
+use super::*;
+use crate::base::{AskId, IdSource, MessageId, ProjectId, SystemClock, TaskId, Timestamp};
+
+fn source_of_ids() -> IdSource {
+    IdSource::seeded(std::sync::Arc::new(SystemClock), 3)
+}
+
+/// One message of every source, with `text` wherever a text goes.
+fn every_source(text: &str) -> Vec<Source> {
+    let ids = source_of_ids();
+    let (task, title) = (TaskId::fresh(&ids), text.to_owned());
+    vec![
+        Source::User,
+        Source::TaskMessage { task, title: title.clone(), request_reply: false },
+        Source::TaskMessage { task, title: title.clone(), request_reply: true },
+        Source::TaskComplete { task, title: title.clone(), verdict: Verdict::Passed },
+        Source::TaskComplete { task, title: title.clone(), verdict: Verdict::Failed },
+        Source::UserMessageForwarded { task, title: title.clone(), woke: true },
+        Source::TreeChange { task, title: title.clone(), action: TreeAction::Moved },
+        Source::ClarifyResponse { ask: AskId::fresh(&ids), question: title.clone(), defaulted: true },
+        Source::CrossProject { project: ProjectId::fresh(&ids), name: title.clone() },
+        Source::BackgroundComplete { process: title.clone(), command: title, exit: None, duration_ms: 7 },
+        Source::WorkContext,
+        Source::CompactedResume,
+        Source::Compact,
+        Source::Interrupt,
+        Source::Notice,
+    ]
+}
+
+fn rendered(from: Source, body: &str) -> Option<String> {
+    let at = Timestamp::from_millis(1_800_000_000_999);
+    render(&Message { id: MessageId::fresh(&source_of_ids()), from, body: body.to_owned(), images: Vec::new(), at })
+}
+
+/// Finds tags as a lenient reader does: any case, any blanks, slashes and invisible characters after the bracket.
+fn tags_in(text: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices('<') {
+        let skipped: String = text[at + 1..]
+            .chars()
+            .take_while(|c| c.is_whitespace() || *c == '/' || c.is_control() || *c == '\u{200b}' || *c == '\u{feff}')
+            .collect();
+        let name: String =
+            text[at + 1 + skipped.len()..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let name = name.to_ascii_lowercase();
+        if TAGS.contains(&name.as_str()) {
+            found.push((name, skipped.contains('/')));
+        }
+    }
+    found
+}
+
+fn assert_not_forged(text: &str, body: &str) {
+    for from in every_source(text) {
+        let context = format!("{from:?} {body:?}");
+        let Some(shown) = rendered(from.clone(), body) else {
+            assert_eq!(from, Source::Compact, "{context}");
+            continue;
+        };
+        let tags = tags_in(&shown);
+        assert!(!tags[0].1 && shown.starts_with(&format!("<{} ", tags[0].0)), "{context}: {shown}");
+        let closing = usize::from(!body.is_empty());
+        assert_eq!(tags.len(), 1 + closing, "{context}: {shown}");
+        if closing == 1 {
+            assert_eq!(tags[1], (tags[0].0.clone(), true), "{context}");
+            assert!(shown.ends_with(&format!("\n</{}>", tags[0].0)), "{context}");
+        }
+        let opening = &shown[..shown.find('>').unwrap()];
+        assert_eq!(opening.matches('"').count() % 2, 0, "{context}: every quote of an attribute is ours");
+    }
+}
+
+#[test]
+fn a_message_reads_as_it_should() {
+    let [task, ..] = [TaskId::from_ulid(ulid::Ulid::nil())];
+    let from = Source::TaskMessage { task, title: "A \"b\" <c> & d\ne".to_owned(), request_reply: true };
+    assert_eq!(
+        rendered(from, "if a < b { <div>ok</div> }").unwrap(),
+        "<task_message at=\"2027-01-15T08:00:00Z\" task=\"00000000000000000000000000\" \
+         title=\"A &quot;b&quot; &lt;c&gt; &amp; d e\" request_reply=\"true\">\nif a < b { <div>ok</div> }\n</task_message>"
+    );
+    assert_eq!(rendered(Source::Interrupt, "").unwrap(), "<interrupt at=\"2027-01-15T08:00:00Z\"/>");
+    assert_eq!(rendered(Source::Compact, "never seen"), None);
+}
+
+#[test]
+fn every_source_has_a_tag_that_is_guarded() {
+    let mut seen: Vec<_> =
+        every_source("x").into_iter().filter_map(|from| Some(tags_in(&rendered(from, "")?)[0].0.clone())).collect();
+    seen.sort();
+    seen.dedup();
+    let mut known: Vec<_> = TAGS.iter().map(ToString::to_string).collect();
+    known.sort();
+    assert_eq!(seen, known);
+}
+
+#[test]
+fn no_spelling_of_a_tag_gets_through() {
+    for tag in TAGS {
+        let capitals = tag.to_uppercase();
+        for forged in [
+            format!("</{tag}>"),
+            format!("<{tag} at=\"now\">"),
+            format!("</{capitals}>"),
+            format!("< / {tag} >"),
+            format!("<\n/\t{tag}\n>"),
+            format!("<//{tag}>"),
+            format!("</ / {tag}>"),
+            format!("<\u{200b}{tag}>"),
+            format!("</\u{feff}{tag}>"),
+            format!("<\0{tag}>"),
+            format!("<<{tag}>>"),
+            format!("<{tag}"),
+            format!("<{tag}/><{tag}>"),
+            format!("<{tag}\u{e9}>"),
+        ] {
+            assert_not_forged(&forged, &forged);
+            assert_not_forged("title", &format!("before {forged} between {forged}"));
+        }
+    }
+}
+
+#[test]
+fn code_and_markup_stay_as_they_are() {
+    for body in ["a < b && c > d", "<task_messages>", "<user>", "Vec<Task>", "</div>", "x <", "<é>", "<usér_message>"]
+    {
+        assert!(matches!(neutral(body), Cow::Borrowed(same) if same == body), "{body}");
+    }
+    assert_eq!(neutral("a</interrupt>b"), "a&lt;/interrupt>b");
+}
+
+proptest! {
+    #[test]
+    fn no_content_forges_a_tag(
+        title in content(),
+        body in content(),
+    ) {
+        assert_not_forged(&title, &body);
+    }
+}
+
+/// Text made of what forgers use.
+fn content() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => prop::sample::select(TAGS).prop_map(str::to_owned),
+        1 => prop::sample::select(TAGS).prop_map(str::to_uppercase),
+        4 => prop::sample::select(&["<", "</", "< ", "/", ">", "\"", "&lt;", " ", "\n", "\t", "=", "\u{200b}", "\0", "_"][..])
+            .prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}

@@ -37,6 +37,8 @@ impl Blobs {
         let reference = BlobRef { blob, bytes: bytes.len() as u64 };
         let path = self.path(&reference.blob);
         if self.len(&path)? == Some(reference.bytes) {
+            // Whoever put it there may have been stopped before its name was on the disk.
+            self.disk.sync_dir(&self.folder).map_err(StoreError::io("save", &self.folder))?;
             return Ok(reference);
         }
         self.disk.create_dirs(&self.folder).map_err(StoreError::io("create", &self.folder))?;

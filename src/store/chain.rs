@@ -38,6 +38,8 @@ pub struct Walk<'f> {
     /// The line in front of the last event taken: where to go on if its parent cannot be found.
     in_front: Option<(u64, EventId)>,
     damage: Damage,
+    /// From here on bad lines have been counted: a gap makes the walk read lines again.
+    counted: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl<'f> Walk<'f> {
     pub fn resume(file: &'f dyn DiskFile, position: Position) -> io::Result<Self> {
         let lines = Backward::new(file, position.offset)?;
         let want = position.want.map_or(Want::Any, Want::This);
-        Ok(Self { file, lines, want, in_front: None, damage: Damage::default() })
+        Ok(Self { file, lines, want, in_front: None, damage: Damage::default(), counted: position.offset })
     }
 
     pub fn damage(&self) -> Damage {
@@ -90,20 +92,29 @@ impl<'f> Walk<'f> {
 
     fn look_at(&mut self, span: OwnedSpan) -> Option<Link> {
         let OwnedSpan { offset, bytes, .. } = span;
+        let bad = usize::from(offset < self.counted);
+        self.counted = self.counted.min(offset);
         let Some(bytes) = bytes else {
-            self.damage.bad_lines += 1;
+            self.damage.bad_lines += bad;
             return None;
         };
+        // Nearly always the line in front is the parent: then nothing is gained by looking at its envelope first.
+        if let Want::This(id) = self.want
+            && Event::opens(&bytes, id)
+            && let Some(event) = line::event(&bytes)
+        {
+            return Some(self.take(offset, event, bytes));
+        }
         let mut garbage = 0;
         let header = match line::parse(&bytes) {
             Parsed::Whole(header) => header,
             Parsed::Behind { garbage: before, header } => {
-                self.damage.bad_lines += 1;
+                self.damage.bad_lines += bad;
                 garbage = before;
                 header
             }
             Parsed::Bad => {
-                self.damage.bad_lines += 1;
+                self.damage.bad_lines += bad;
                 return None;
             }
             Parsed::Blank => return None,
@@ -118,11 +129,16 @@ impl<'f> Walk<'f> {
             self.in_front.get_or_insert((end, header.id));
             return None;
         }
-        self.want = header.parent.map_or(Want::Nothing, Want::This);
-        self.in_front = None;
         let event = header.into_event();
         let line = if garbage == 0 { bytes } else { bytes[garbage..].to_vec() };
-        Some(Link { offset, event, line })
+        Some(self.take(offset, event, line))
+    }
+
+    /// Takes the event that was looked for, and looks for its parent from now on.
+    fn take(&mut self, offset: u64, event: Event, line: Vec<u8>) -> Link {
+        self.want = event.parent.map_or(Want::Nothing, Want::This);
+        self.in_front = None;
+        Link { offset, event, line }
     }
 
     /// Goes back to the line in front of the child whose parent is missing. Tells whether there is one.
@@ -134,11 +150,8 @@ impl<'f> Walk<'f> {
             self.want = Want::Nothing;
             return Ok(false);
         };
-        // The lines up to the beginning have been counted; going over them again must not count them twice.
-        let bad_lines = self.damage.bad_lines;
         self.lines = Backward::new(self.file, end)?;
         self.want = Want::This(id);
-        self.damage.bad_lines = bad_lines;
         Ok(true)
     }
 
@@ -181,6 +194,8 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
             (None, _) | (Some(_), Body::Message(_)) => chain.push(link, keep),
             (Some(window), Body::CompactStarted(_)) => {
                 window.closed = true;
+                // It stays as well: a copy of this chain must know where the compaction began.
+                chain.push(link, keep);
                 break;
             }
             // Another marker first: the one we stand on never had a beginning.

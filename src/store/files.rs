@@ -41,9 +41,9 @@ impl VersionedFile {
     }
 
     /// Replaces the content, unless what is there is newer than this program or damaged.
-    pub fn save<T: Serialize>(&self, value: &T) -> Result<(), StoreError> {
+    pub fn save<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<(), StoreError> {
         if let Some(text) = self.read()?
-            && let Err(error) = self.parse::<Probe>(&text)
+            && let Err(error) = self.parse::<T>(&text)
         {
             let backup = Some(self.keep(&text)?);
             return Err(match error {
@@ -104,6 +104,8 @@ impl VersionedFile {
         let (path, mut file) = log::create_beside(self.disk.as_ref(), &self.path, &ending)?;
         file.append(text).map_err(StoreError::io("write", &path))?;
         file.sync().map_err(StoreError::io("save", &path))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        self.disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
         Ok(path)
     }
 }

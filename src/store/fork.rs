@@ -1,7 +1,7 @@
 //! Copying a conversation into another session. What belongs to the life of the source stays with the source.
 
 use crate::base::{EventId, TaskId};
-use crate::model::event::{Batch, Body};
+use crate::model::event::{Batch, Body, Event};
 use crate::store::chain::ActiveChain;
 use crate::store::session::{Sessions, is_conversation};
 use crate::store::{StoreError, line};
@@ -22,6 +22,15 @@ pub(super) fn check_target(sessions: &Sessions, task: TaskId) -> Result<(), Stor
     let active = sessions.active(task)?;
     let untouched = active.events.iter().all(|event| matches!(event.body, Body::TaskChanged(_)));
     if untouched { Ok(()) } else { Err(StoreError::NotEmpty(task)) }
+}
+
+/// Gives copied events the place in the chain that [`relinked`] gives their lines.
+pub(super) fn relink(events: &mut [Event], head: Option<EventId>, of: u32) {
+    let mut parent = head;
+    for (event, number) in events.iter_mut().zip(1..) {
+        (event.parent, event.run, event.batch) = (parent, None, Some(Batch(number, of)));
+        parent = Some(event.id);
+    }
 }
 
 /// Returns the lines of `chain`, linked to each other and to `head`, as the first of a group of `of`.

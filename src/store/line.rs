@@ -70,14 +70,26 @@ pub fn parse(bytes: &[u8]) -> Parsed<'_> {
         return Parsed::Whole(header);
     }
     // Inside JSON strings the quotes of the opening are escaped, so it can only be found where an object starts.
-    // Few openings can be in one line unless it is an attack; the bound keeps that linear.
-    let candidates = memchr::memmem::find_iter(bytes, OPENING).filter(|at| *at > 0).take(8);
+    // Few such openings can be in one line unless it is an attack; the bound keeps that linear.
+    let openings = memchr::memmem::find_iter(bytes, OPENING).filter(|at| *at > 0);
+    let candidates = openings.filter(|at| opens_an_event(&bytes[at + OPENING.len()..])).take(8);
     for garbage in candidates {
         if let Some(header) = header(&bytes[garbage..]) {
             return Parsed::Behind { garbage, header };
         }
     }
     Parsed::Bad
+}
+
+/// Tells whether what stands behind an opening goes on like the start of an event: the version, then the id.
+fn opens_an_event(rest: &[u8]) -> bool {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && rest[digits..].starts_with(b",\"id\":\"")
+}
+
+/// Returns the event if `bytes` are a whole line that holds it.
+pub fn event(bytes: &[u8]) -> Option<Event> {
+    std::str::from_utf8(bytes).ok().and_then(|text| Event::parse(text).ok())
 }
 
 fn header(bytes: &[u8]) -> Option<Header<'_>> {
@@ -92,13 +104,12 @@ pub fn relink(line: &str, parent: Option<EventId>, batch: Batch, out: &mut Vec<u
     fields.0.retain(|(key, _)| !matches!(key.as_ref(), "run" | "batch"));
     for (key, value) in [("parent", to_raw(&parent)?), ("batch", to_raw(&batch)?)] {
         let value = Cow::Owned(value);
-        match fields.0.iter_mut().find(|(name, _)| name == key) {
-            Some((_, old)) => *old = value,
-            None => {
-                // The envelope comes before the body, so that a person reading the file sees it.
-                let before_body = fields.0.iter().position(|(name, _)| name == "type").unwrap_or(fields.0.len());
-                fields.0.insert(before_body, (Cow::Borrowed(key), value));
-            }
+        if let Some((_, old)) = fields.0.iter_mut().find(|(name, _)| name == key) {
+            *old = value;
+        } else {
+            // The envelope comes before the body, so that a person reading the file sees it.
+            let before_body = fields.0.iter().position(|(name, _)| name == "type").unwrap_or(fields.0.len());
+            fields.0.insert(before_body, (Cow::Borrowed(key), value));
         }
     }
     serde_json::to_writer(&mut *out, &fields)?;

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +18,20 @@ use crate::store::disk::{Disk as _, RealDisk};
 /// The right to write a project. Ends when it is dropped, or when the process does.
 #[derive(Debug)]
 pub struct EngineLock {
-    _file: File,
+    file: File,
 }
+
+impl Drop for EngineLock {
+    /// Takes the name out, so that whoever finds the lock taken never reads the one before. The lock ends with the file.
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+/// How often a lock is tried again that is taken by nobody who gives a name: somebody asks who holds it, or its new
+/// holder is about to say so. Both take microseconds.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +77,7 @@ impl From<LockError> for Fault {
 }
 
 impl EngineLock {
-    /// Takes the lock, or says who has it. Never waits.
+    /// Takes the lock, or says who has it. Never waits for the holder.
     pub fn acquire(path: &Path, now: Timestamp) -> Result<Self, LockError> {
         if let Some(folder) = path.parent() {
             RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
@@ -72,14 +85,21 @@ impl EngineLock {
         let mut options = OpenOptions::new();
         let options = options.create(true).read(true).write(true).truncate(false).mode(0o600);
         let mut file = options.open(path).map_err(StoreError::io("open", path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LockError::Held(read_holder(&mut file))),
-            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path)(error).into()),
+        for attempt in 1.. {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path)(error).into()),
+            }
+            let holder = read_holder(&mut file).filter(|holder| is_alive(holder.pid));
+            if holder.is_some() || attempt >= TRIES {
+                return Err(LockError::Held(holder));
+            }
+            std::thread::sleep(PAUSE);
         }
         let holder = Holder { pid: std::process::id(), since: now };
         write_holder(&mut file, &holder).map_err(StoreError::io("write", path))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Returns who holds the lock at this moment, if anybody does.
@@ -109,6 +129,12 @@ fn read_holder(file: &mut File) -> Option<Holder> {
     file.seek(SeekFrom::Start(0)).ok()?;
     file.take(4096).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+/// Tells whether there is such a process. What a killed holder left in the file names nobody.
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// Tells whether a process was suspended and will not let go by itself.

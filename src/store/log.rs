@@ -30,6 +30,11 @@ impl Log {
             Err(error) => return Err(StoreError::io("open", path)(error)),
         };
         let tail = tail::inspect(file.as_ref()).map_err(StoreError::io("read the end of", path))?;
+        if tail.len == 0 {
+            // New, or left by somebody who did not get as far as this: its name has to outlive what it will hold.
+            let folder = path.parent().unwrap_or(Path::new("."));
+            disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
+        }
         if tail.needs_healing() {
             heal(disk, path, file.as_mut(), &tail, now)?;
         }
@@ -109,11 +114,7 @@ fn create(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, StoreError>
     if let Some(folder) = path.parent() {
         disk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
     }
-    let file = disk.open(path, Open::CreateNew).map_err(StoreError::io("create", path))?;
-    if let Some(folder) = path.parent() {
-        disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
-    }
-    Ok(file)
+    disk.open(path, Open::CreateNew).map_err(StoreError::io("create", path))
 }
 
 /// Keeps what was never acknowledged beside the log, then takes it out of the log.
@@ -122,10 +123,8 @@ fn heal(disk: &dyn Disk, path: &Path, file: &mut dyn DiskFile, tail: &Tail, now:
         keep_torn(disk, path, file, tail, now)?;
         file.set_len(tail.good).map_err(StoreError::io("cut the torn end of", path))?;
     }
-    let mut missing = tail.salvage.clone().unwrap_or_default();
-    if tail.unterminated || tail.salvage.is_some() {
-        missing.push(b'\n');
-        file.append(&missing).map_err(StoreError::io("write to", path))?;
+    if tail.unterminated {
+        file.append(b"\n").map_err(StoreError::io("write to", path))?;
     }
     file.sync().map_err(StoreError::io("save", path))
 }

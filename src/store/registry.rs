@@ -61,12 +61,12 @@ impl Registry {
 
     /// Adds a project, unless its path is registered already. Returns the one that is.
     pub fn register(&self, project: Project) -> Result<Project, StoreError> {
-        self.change(|projects| match projects.iter().find(|known| known.path == project.path) {
-            Some(known) => known.clone(),
-            None => {
-                projects.push(project.clone());
-                project
+        self.change(|projects| {
+            if let Some(known) = projects.iter().find(|known| known.path == project.path) {
+                return known.clone();
             }
+            projects.push(project.clone());
+            project
         })
     }
 

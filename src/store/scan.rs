@@ -1,7 +1,7 @@
 //! Lines of a file, forwards or backwards, with bounded memory.
 //!
 //! Both scanners yield the bytes between newlines with their offset. A line longer than [`MAX_LINE`] is stepped over:
-//! it cannot be ours, and it must not fill the memory.
+//! it cannot be ours, and it must not fill the memory. Two lines whose newline was lost between them are two lines.
 
 use std::io;
 
@@ -10,6 +10,10 @@ use crate::store::line::MAX_LINE;
 
 /// How much is read at a time.
 pub const CHUNK: usize = 64 << 10;
+
+/// Where one line ends and the next begins without a newline. It is in no line that is whole: after an object JSON
+/// has a comma or a bracket, and inside a string the quotes would be escaped.
+const GLUED: &[u8] = b"}{\"v\":";
 
 /// A piece of a file between two newlines.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,10 +48,7 @@ impl<'f> Forward<'f> {
         let mut skipped = 0_u64;
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]).map(|at| searched + at) {
-                let start = std::mem::replace(&mut self.next, at + 1);
-                let offset = self.buffer_offset() + start as u64 - skipped;
-                let bytes = (skipped == 0).then(|| &self.buffer[start..at]);
-                return Ok(Some(Span { offset, bytes, terminated: true }));
+                return Ok(Some(self.hand_out(at, at + 1, skipped)));
             }
             if self.buffer.len() - self.next > MAX_LINE {
                 skipped += (self.buffer.len() - self.next) as u64;
@@ -55,15 +56,30 @@ impl<'f> Forward<'f> {
             }
             searched = self.refill()?;
             if searched == self.buffer.len() {
-                let start = std::mem::replace(&mut self.next, searched);
-                if start == searched && skipped == 0 {
+                if self.next == searched && skipped == 0 {
                     return Ok(None);
                 }
-                let offset = self.buffer_offset() + start as u64 - skipped;
-                let bytes = (skipped == 0).then(|| &self.buffer[start..]);
-                return Ok(Some(Span { offset, bytes, terminated: false }));
+                return Ok(Some(self.hand_out(searched, searched, skipped)));
             }
         }
+    }
+
+    /// Returns the line that ends at `end` in the buffer, or the first of those glued together there, and goes on
+    /// behind it: for the last one at `next`.
+    fn hand_out(&mut self, end: usize, next: usize, skipped: u64) -> Span<'_> {
+        let start = self.next;
+        let offset = self.buffer_offset() + start as u64 - skipped;
+        let line = &self.buffer[start..end];
+        if skipped > 0 || line.len() >= MAX_LINE {
+            self.next = next;
+            return Span { offset, bytes: None, terminated: next > end };
+        }
+        let (len, next, terminated) = match memchr::memmem::find(line, GLUED) {
+            Some(at) => (at + 1, start + at + 1, false),
+            None => (line.len(), next, next > end),
+        };
+        self.next = next;
+        Span { offset, bytes: Some(&self.buffer[start..start + len]), terminated }
     }
 
     fn buffer_offset(&self) -> u64 {
@@ -120,19 +136,12 @@ impl<'f> Backward<'f> {
         loop {
             if let Some(at) = memchr::memrchr(b'\n', &self.buffer[..unsearched]) {
                 let bytes = self.buffer.split_off(at + 1);
-                self.buffer.pop();
                 let offset = self.start + at as u64 + 1;
-                let terminated = std::mem::replace(&mut self.terminated, true);
-                return Ok(Some(OwnedSpan { offset, bytes: (!oversized).then_some(bytes), terminated }));
+                return Ok(Some(self.hand_out(offset, bytes, oversized)));
             }
             if self.start == 0 {
-                self.done = true;
                 let bytes = std::mem::take(&mut self.buffer);
-                return Ok(Some(OwnedSpan {
-                    offset: 0,
-                    bytes: (!oversized).then_some(bytes),
-                    terminated: self.terminated,
-                }));
+                return Ok(Some(self.hand_out(0, bytes, oversized)));
             }
             if self.buffer.len() > MAX_LINE {
                 oversized = true;
@@ -140,6 +149,22 @@ impl<'f> Backward<'f> {
             }
             unsearched = self.extend()?;
         }
+    }
+
+    /// Returns the line at `offset`, or the last of those glued together there; the others stay for the next call.
+    fn hand_out(&mut self, mut offset: u64, mut bytes: Vec<u8>, oversized: bool) -> OwnedSpan {
+        let terminated = self.terminated;
+        let readable = !oversized && bytes.len() < MAX_LINE;
+        if readable && let Some(at) = memchr::memmem::rfind(&bytes, GLUED) {
+            let last = bytes.split_off(at + 1);
+            offset += bytes.len() as u64;
+            self.buffer.append(&mut bytes);
+            self.terminated = false;
+            return OwnedSpan { offset, bytes: Some(last), terminated };
+        }
+        self.done = self.buffer.pop().is_none();
+        self.terminated = true;
+        OwnedSpan { offset, bytes: readable.then_some(bytes), terminated }
     }
 
     /// Reads a piece before the buffer and returns its length.
@@ -168,4 +193,4 @@ pub struct OwnedSpan {
 
 #[cfg(test)]
 #[path = "scan_tests.rs"]
-mod tests;
+pub(in crate::store) mod tests;

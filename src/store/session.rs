@@ -232,11 +232,11 @@ pub fn is_conversation(body: &Body) -> bool {
         | Body::ToolResult(_)
         | Body::Usage(_)
         | Body::TurnEnded(_)
+        | Body::CompactStarted(_)
         | Body::CompactMarker(_)
         | Body::ForkMarker(_)
         | Body::Unknown(_) => true,
-        Body::CompactStarted(_)
-        | Body::RunStarted(_)
+        Body::RunStarted(_)
         | Body::RunEnded(_)
         | Body::DoneNotified(_)
         | Body::AskRaised(_)

@@ -23,8 +23,6 @@ pub struct Tail {
     pub len: u64,
     /// The last line that counts lacks its newline.
     pub unterminated: bool,
-    /// A whole event found behind a torn one: all that is worth keeping of what lies beyond `good`.
-    pub salvage: Option<Vec<u8>>,
 }
 
 impl Tail {
@@ -45,42 +43,37 @@ pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
     let mut lines = Backward::new(file, len)?;
     let mut next = lines.next_line()?;
 
-    if let Some(span) = next.take_if(|span| !span.terminated) {
+    while let Some(span) = next.take_if(|span| !span.terminated) {
         let bytes = span.bytes.as_deref().unwrap_or_default();
         match line::parse(bytes) {
             Parsed::Whole(_) => {
                 tail.unterminated = true;
                 next = Some(span);
+                break;
             }
-            Parsed::Behind { garbage, header } if header.batch.is_none() => {
+            // Without its newline nobody was told of it, and what looks like an event at the end of a torn line may
+            // be no more than a value inside it.
+            Parsed::Behind { .. } | Parsed::Bad | Parsed::Blank => {
                 tail.good = span.offset;
-                tail.head = Some(header.id);
-                tail.salvage = Some(bytes[garbage..].to_vec());
+                next = lines.next_line()?;
             }
-            Parsed::Behind { .. } | Parsed::Bad | Parsed::Blank => tail.good = span.offset,
-        }
-        if next.is_none() {
-            next = lines.next_line()?;
         }
     }
 
     while let Some(span) = next {
-        let (id, batch) = match place(&span) {
-            Some(place) => place,
-            None => {
-                next = lines.next_line()?;
-                continue;
-            }
+        let Some((id, batch)) = place(&span) else {
+            next = lines.next_line()?;
+            continue;
         };
         let group = batch.filter(|batch| batch.1 > 1);
-        match group.map(|batch| whole_from(&mut lines, batch, span.offset)).transpose()? {
+        match group.map(|batch| whole_from(&mut lines, &span, batch)).transpose()? {
             None | Some(Group::Whole) => {
-                tail.head = tail.head.or(Some(id));
+                tail.head = Some(id);
                 return Ok(tail);
             }
             Some(Group::Broken { start, before }) => {
                 tail.good = start;
-                tail.unterminated = false;
+                tail.unterminated = before.as_ref().is_some_and(|line| !line.terminated);
                 next = before;
             }
         }
@@ -93,6 +86,11 @@ fn place(span: &OwnedSpan) -> Option<(EventId, Option<Batch>)> {
     Some((header.id, header.batch))
 }
 
+/// Tells whether zeros stand where a line should: no line of ours has any, nor is one of ours too long to read.
+fn has_hole(span: &OwnedSpan) -> bool {
+    span.bytes.as_deref().is_none_or(|bytes| bytes.contains(&0))
+}
+
 enum Group {
     Whole,
     /// Lines are missing; what is there starts at `start`, and `before` is the line in front of it.
@@ -102,23 +100,26 @@ enum Group {
     },
 }
 
-/// Walks back through the group whose last line present is `batch`. Lines missing at its end mean that the write was
+/// Walks back through the group whose last line present is `last`. Lines missing at its end mean that the write was
 /// cut. A hole of zeros inside it means that the disk lost power before it had all of it. Any other damage inside
 /// it happened later, to something that was acknowledged: that is no reason to drop the rest.
-fn whole_from(lines: &mut Backward<'_>, batch: Batch, offset: u64) -> io::Result<Group> {
+fn whole_from(lines: &mut Backward<'_>, last: &OwnedSpan, batch: Batch) -> io::Result<Group> {
     let cut_short = !batch.is_last();
-    let mut start = offset;
+    let mut hole = has_hole(last);
+    let mut start = last.offset;
     let mut expected = batch.0;
     while expected > 1 {
         expected -= 1;
         let span = lines.next_line()?;
         let found = span.as_ref().and_then(place);
         if found.is_some_and(|(_, part)| part == Some(Batch(expected, batch.1))) {
+            hole = span.as_ref().is_some_and(has_hole);
             start = span.map_or(start, |span| span.offset);
             continue;
         }
-        let hole = span.as_ref().is_some_and(|span| span.bytes.as_deref().is_some_and(|bytes| bytes.contains(&0)));
-        return Ok(if cut_short || hole { Group::Broken { start, before: span } } else { Group::Whole });
+        // The hole is where the missing line was, or it reaches up to the line behind it.
+        let broken = cut_short || hole || span.as_ref().is_some_and(has_hole);
+        return Ok(if broken { Group::Broken { start, before: span } } else { Group::Whole });
     }
     if cut_short {
         return Ok(Group::Broken { start, before: lines.next_line()? });

@@ -6,6 +6,7 @@
 
 mod actor;
 mod group;
+mod save;
 
 use std::path::PathBuf;
 use std::sync::mpsc;

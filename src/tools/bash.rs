@@ -69,7 +69,7 @@ impl Handler for Bash {
             context.cwd.set(cwd.clone());
         }
         let id = fresh_id(context);
-        let script = match Script::new(&input.command, &id, &context.folders.spill).await {
+        let script = match Script::new(&input.command, &id, &context.folders.spill) {
             Ok(script) => script,
             Err(error) => return Reply::error(format!("The command could not be prepared: {error}")),
         };
@@ -164,7 +164,7 @@ impl Running<'_> {
 
     async fn ended(self, exit: Exit, script: &Script) -> Reply {
         let context = &self.call.context;
-        if let Some(folder) = script.folder_at_the_end().await {
+        if let Some(folder) = script.folder_at_the_end() {
             context.cwd.set(folder);
         }
         let mut lines = vec![said(exit)];

@@ -21,6 +21,24 @@ mod cli_support;
 #[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
+mod store_check;
+#[cfg(test)]
+mod store_concurrency;
+#[cfg(test)]
+mod store_crash;
+#[cfg(test)]
+mod store_damage;
+#[cfg(test)]
+mod store_faults;
+#[cfg(test)]
+mod store_files;
+#[cfg(test)]
+mod store_lock;
+#[cfg(test)]
+mod store_replay;
+#[cfg(test)]
+mod store_torn;
+#[cfg(test)]
 mod tools_bash;
 #[cfg(test)]
 mod tools_docs;

@@ -2,3 +2,7 @@
 
 #[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
 pub mod mock;
+#[cfg(test)]
+pub mod sim_disk;
+#[cfg(test)]
+pub mod store;

@@ -10,23 +10,16 @@ use crate::provider::retry::{self, Decision};
 use crate::provider::{ApiError, ErrorClass};
 
 impl Machine {
-    pub(super) fn failed(
-        &mut self,
-        now: Timestamp,
-        number: u64,
-        error: ApiError,
-        usage: Option<Box<Usage>>,
-        jitter: f64,
-    ) {
+    pub(super) fn failed(&mut self, now: Timestamp, number: u64, error: &ApiError, usage: Option<Usage>, jitter: f64) {
         let Phase::Calling { number: expected, purpose, attempt } = self.phase else { return };
         if expected != number {
             return;
         }
         // What a broken-off response cost is spent, whatever becomes of the request.
-        let bodies: Vec<Body> = usage.into_iter().map(|usage| Body::from(*usage)).collect();
+        let bodies: Vec<Body> = usage.into_iter().map(Body::from).collect();
         match error.class {
-            ErrorClass::Cancelled => self.cancelled(now, bodies, &error),
-            ErrorClass::ContextOverflow => self.overflowed(bodies, &error, purpose),
+            ErrorClass::Cancelled => self.cancelled(now, bodies, error),
+            ErrorClass::ContextOverflow => self.overflowed(bodies, error, purpose),
             ErrorClass::Auth
             | ErrorClass::Credit
             | ErrorClass::RateLimit
@@ -37,7 +30,7 @@ impl Machine {
             | ErrorClass::Truncated
             | ErrorClass::InvalidRequest
             | ErrorClass::UnknownModel
-            | ErrorClass::Refused => self.try_again(bodies, &error, purpose, attempt, jitter),
+            | ErrorClass::Refused => self.try_again(bodies, error, purpose, attempt, jitter),
         }
     }
 

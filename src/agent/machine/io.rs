@@ -23,6 +23,8 @@ pub struct Limits {
     pub max_turns: Option<u64>,
     /// Whether money has to be reserved before each request.
     pub budgeted: bool,
+    /// Whether the agent may do the same thing over and over without being asked about it.
+    pub may_repeat: bool,
 }
 
 /// Why the model is called.

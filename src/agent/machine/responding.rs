@@ -2,11 +2,11 @@
 
 use crate::agent::control;
 use crate::agent::machine::asking::About;
-use crate::agent::machine::{Machine, Phase, Purpose, Then, settled};
+use crate::agent::machine::{Machine, Phase, Purpose, Then};
 use crate::base::{Timestamp, TurnId, text};
 use crate::model::AskKind;
 use crate::model::Usage;
-use crate::model::event::{AssistantText, Body, CompactTrigger, StopReason, TurnEnded};
+use crate::model::event::{AssistantText, Body, CompactTrigger, StopReason, ToolResult, TurnEnded};
 use crate::model::fold::OpenCall;
 use crate::model::message::Source;
 use crate::provider::{Response, ResponseBlock};
@@ -15,13 +15,13 @@ use crate::provider::{Response, ResponseBlock};
 const MAX_UNFINISHED: u32 = 3;
 
 impl Machine {
-    pub(super) fn responded(&mut self, now: Timestamp, number: u64, response: Box<Response>, usage: Box<Usage>) {
+    pub(super) fn responded(&mut self, now: Timestamp, number: u64, response: Response, usage: Usage) {
         match self.phase {
             Phase::Calling { number: expected, purpose: Purpose::Respond, .. } if expected == number => {
-                self.turn(now, *response, *usage);
+                self.turn(now, response, usage);
             }
             Phase::Calling { number: expected, purpose: Purpose::Summarise { trim }, .. } if expected == number => {
-                self.summarised(&response, *usage, trim);
+                self.summarised(&response, usage, trim);
             }
             _ => {}
         }
@@ -40,7 +40,7 @@ impl Machine {
         bodies.push(TurnEnded { turn: TurnId::fresh(&self.ids), stop: stop.clone() }.into());
         bodies.extend(plan.settled.iter().map(|(call, is_error, why)| {
             let open = OpenCall { call: call.call.clone(), name: call.name.clone() };
-            Body::from(settled(&open, why, *is_error))
+            Body::from(ToolResult::unrun(&open, why, *is_error))
         }));
 
         if has_calls {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::agent::control;
-use crate::agent::machine::{Effect, Hold, Machine, Phase, Then, settled};
+use crate::agent::machine::{Effect, Hold, Machine, Phase, Then};
 use crate::base::Timestamp;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, ToolResult, Verdict};
@@ -46,24 +46,24 @@ impl Machine {
             self.wants.interrupt = false;
             return self.run_tools(now, plan);
         }
-        let bodies = plan.run.iter().map(|call| Body::from(settled(&open(call), why, true))).collect();
+        let bodies = plan.run.iter().map(|call| Body::from(ToolResult::unrun(&open(call), why, true))).collect();
         self.save(bodies, Then::Advance);
     }
 
-    pub(super) fn tool_finished(&mut self, result: Box<ToolResult>, control: Option<tools::Control>) {
+    pub(super) fn tool_finished(&mut self, result: ToolResult, control: Option<&tools::Control>) {
         let Phase::Tools(running) = &mut self.phase else { return };
         if !running.calls.remove(&result.call) {
             return;
         }
         let last = running.calls.is_empty();
-        if let (true, Some(tools::Control::Done { verdict, .. })) = (last, &control) {
+        if let (true, Some(tools::Control::Done { verdict, .. })) = (last, control) {
             // The call stays open: it is answered when somebody speaks to the task again.
             return self.end(match verdict {
                 Verdict::Passed => Exit::DonePassed,
                 Verdict::Failed => Exit::DoneFailed,
             });
         }
-        let mut bodies = vec![Body::from(*result)];
+        let mut bodies = vec![Body::from(result)];
         let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
         if last && !cut_short {
             bodies.extend(self.hand_over(Hold::UntilIdle));

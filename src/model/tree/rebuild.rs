@@ -24,14 +24,14 @@ impl Tree {
         let root = named.or_else(|| nodes.values().find(|node| node.parent.is_none()).map(|node| node.id));
         let root = root.or_else(|| nodes.keys().next().copied())?;
 
-        let mut notes = Vec::new();
-        let parents = settle_parents(&nodes, root, &mut notes);
+        let mut remarks = Vec::new();
+        let parents = settle_parents(&nodes, root, &mut remarks);
         let mut children = ordered_children(&nodes, &parents);
         for (id, node) in &mut nodes {
             node.parent = parents.get(id).copied();
             node.children = children.remove(id).unwrap_or_default();
         }
-        Some(Rebuilt { tree: Self { root, nodes }, notes })
+        Some(Rebuilt { tree: Self { root, nodes }, notes: remarks })
     }
 }
 
@@ -39,29 +39,34 @@ impl Tree {
 fn settle_parents(
     nodes: &BTreeMap<TaskId, TaskNode>,
     root: TaskId,
-    notes: &mut Vec<String>,
+    remarks: &mut Vec<String>,
 ) -> BTreeMap<TaskId, TaskId> {
     let mut parents: BTreeMap<TaskId, TaskId> = BTreeMap::new();
     for (&id, node) in nodes.iter().filter(|(id, _)| **id != root) {
         let parent = match node.parent {
             Some(parent) if nodes.contains_key(&parent) => parent,
             Some(parent) => {
-                notes.push(format!("task {id} (\"{}\") named {parent} as the task above, which does not exist; it now hangs below the root", node.title));
+                remarks.push(format!("task {id} (\"{}\") named {parent} as the task above, which does not exist; it now hangs below the root", node.title));
                 root
             }
             None => {
-                notes.push(format!("task {id} (\"{}\") named no task above; it now hangs below the root", node.title));
+                remarks
+                    .push(format!("task {id} (\"{}\") named no task above; it now hangs below the root", node.title));
                 root
             }
         };
         parents.insert(id, parent);
     }
     for (&id, node) in nodes.iter().filter(|(id, _)| **id != root) {
-        let mut seen = BTreeSet::from([id]);
+        let mut seen = BTreeSet::new();
         let mut at = id;
         while let Some(&above) = parents.get(&at) {
-            if !seen.insert(above) {
-                notes.push(format!("task {id} (\"{}\") was above itself; it now hangs below the root", node.title));
+            // A circle further up is settled when one of its own comes round.
+            if above != id && !seen.insert(above) {
+                break;
+            }
+            if above == id {
+                remarks.push(format!("task {id} (\"{}\") was above itself; it now hangs below the root", node.title));
                 parents.insert(id, root);
                 break;
             }

@@ -93,21 +93,21 @@ impl Tally {
     fn tell(self, report: &mut Report, path: &std::path::Path) {
         let mut say = |severity, lines: &[usize], sentence: &str| {
             if !lines.is_empty() {
-                report.add(severity, Outcome::Remains, path, format!("{} {sentence}", numbers(lines)));
+                report.add(severity, Outcome::Remains, path, format!("{}: {sentence}", numbers(lines)));
             }
         };
-        say(Severity::Error, &self.bad, "cannot be read and are skipped; everything else is used");
-        say(Severity::Warning, &self.glued, "have the rest of a torn write in front of their event, which is used");
-        say(Severity::Warning, &self.repeated, "repeat an event that came before");
+        say(Severity::Error, &self.bad, "not readable and skipped; everything else is used");
+        say(Severity::Warning, &self.glued, "the rest of a torn write stands in front of an event, which is used");
+        say(Severity::Warning, &self.repeated, "an event that came before is repeated");
         say(
             Severity::Warning,
             &self.orphaned,
-            "follow an event that is not in the file; the line in front is taken instead",
+            "the event before it is not in the file; the line in front is taken instead",
         );
         say(
             Severity::Warning,
             &self.unreadable,
-            "have a known type and a shape that this version cannot read; they are kept as they are",
+            "a known type in a shape that this version cannot read, kept as it is",
         );
         if !self.unknown.is_empty() {
             let kinds = self.unknown.into_iter().collect::<Vec<_>>().join(", ");

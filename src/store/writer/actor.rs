@@ -1,6 +1,6 @@
 //! The writer's thread: takes commands, keeps the open logs, forms groups.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use crate::store::fork;
 use crate::store::log::Log;
 use crate::store::session::Sessions;
 use crate::store::writer::group::Group;
+use crate::store::writer::save::save;
 use crate::store::writer::{Answer, Command, CopyPlan, Durability, Options};
 
 /// How many files stay open. Sleeping sessions cost none.
@@ -29,7 +30,7 @@ pub(super) struct Actor {
     ids: IdSource,
     sessions: Sessions,
     durability: Durability,
-    logs: HashMap<TaskId, OpenLog>,
+    logs: BTreeMap<TaskId, OpenLog>,
     group: Group,
     uses: u64,
 }
@@ -45,7 +46,7 @@ pub(super) struct OpenLog {
 impl Actor {
     pub(super) fn new(options: Options, sessions: Sessions) -> Self {
         let Options { disk, clock, ids, durability, .. } = options;
-        Self { disk, clock, ids, sessions, durability, logs: HashMap::new(), group: Group::default(), uses: 0 }
+        Self { disk, clock, ids, sessions, durability, logs: BTreeMap::new(), group: Group::default(), uses: 0 }
     }
 
     pub(super) fn run(mut self, inbox: &Receiver<Command>) {
@@ -111,7 +112,9 @@ impl Actor {
             let last = events.last().map_or(head, |event| Some(event.id));
             let (parent, body) = if cuts_the_chain(&body) {
                 let mut now = self.state(session)?;
-                events.iter().for_each(|event| now.apply(event));
+                for event in &events {
+                    now.apply(event);
+                }
                 self.carry(session, body, last, state.insert(now))?
             } else {
                 (last, body)
@@ -170,8 +173,13 @@ impl Actor {
         let closing = plan.closing(&source.events);
         let of = u32::try_from(source.lines.len() + closing.len()).unwrap_or(u32::MAX);
         let mut lines = fork::relinked(&source, head, of)?;
-        let mut parent = source.events.last().map(|event| event.id);
         let mut events = source.events;
+        fork::relink(&mut events, head, of);
+        // What is stamped from now on stands behind the copy.
+        for event in &events {
+            self.ids.observe(event.id.ulid());
+        }
+        let mut parent = events.last().map(|event| event.id);
         let first_new = u32::try_from(events.len()).unwrap_or(u32::MAX).saturating_add(1);
         for (body, number) in closing.into_iter().zip(first_new..) {
             let event = self.stamp(parent, None, Some(Batch(number, of)), body);
@@ -209,10 +217,12 @@ impl Actor {
     }
 
     fn save_all(&mut self) {
-        for open in self.logs.values_mut().filter(|open| open.log.is_unsynced() && !open.broken) {
-            if let Err(error) = open.log.sync() {
-                tracing::error!(%error, "written events could not be saved");
-                // What was written stays written: with this durability it was acknowledged when the system took it.
+        let unsaved = self.logs.iter_mut().filter(|(_, open)| open.log.is_unsynced() && !open.broken);
+        let unsaved: Vec<_> = unsaved.map(|(session, open)| (*session, &mut open.log)).collect();
+        for (session, error) in save(unsaved, self.disk.parallel_syncs()) {
+            tracing::error!(%error, "written events could not be saved");
+            // What was written stays written: with this durability it was acknowledged when the system took it.
+            if let Some(open) = self.logs.get_mut(&session) {
                 open.broken = open.log.recover(self.disk.as_ref()).is_err();
             }
         }

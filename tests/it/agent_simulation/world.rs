@@ -1,6 +1,6 @@
 //! The world around one machine.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -67,8 +67,10 @@ pub struct World {
     pub machine: Option<Machine>,
     saves: VecDeque<Work>,
     work: Vec<Work>,
-    /// How often each call was really carried out.
-    pub ran: BTreeMap<String, u32>,
+    /// The calls that were really carried out.
+    ran: BTreeSet<String>,
+    pub answered: BTreeSet<String>,
+    pub consumed: BTreeSet<MessageId>,
     pub sent: BTreeSet<MessageId>,
     pub withdrawn: BTreeSet<MessageId>,
     /// The conversation as it was last sent, in this segment.
@@ -91,7 +93,9 @@ impl World {
             machine: None,
             saves: VecDeque::new(),
             work: Vec::new(),
-            ran: BTreeMap::new(),
+            ran: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            consumed: BTreeSet::new(),
             sent: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             last_request: Vec::new(),
@@ -134,6 +138,7 @@ impl World {
             can_count: self.seed.is_multiple_of(2),
             max_turns: (self.seed % 5 == 0).then_some(12),
             budgeted: self.seed.is_multiple_of(3),
+            may_repeat: false,
         };
         self.machine = Some(Machine::new(&active, limits, self.ids.clone()));
         self.ended = false;
@@ -170,7 +175,8 @@ impl World {
             Effect::RunTools { calls } => {
                 for call in calls {
                     self.tally.tools += 1;
-                    *self.ran.entry(call.call.clone()).or_default() += 1;
+                    let first = self.ran.insert(call.call.clone());
+                    assert!(first, "seed {}: call {} was carried out twice", self.seed, call.call);
                     self.work.push(Work::Tool { call, cancelled: false });
                 }
             }
@@ -282,6 +288,7 @@ impl World {
         let parent = self.log.last().map(|event| event.id);
         let event =
             Event { v: VERSION, id: EventId::fresh(&self.ids), parent, ts: Self::now(), run: None, batch: None, body };
+        rules::check_event(self, &event);
         self.log.push(event.clone());
         event
     }
