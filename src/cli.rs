@@ -1,6 +1,6 @@
 //! The command line: what can be asked, and how answers and failures are said.
 //!
-//! Commands are thin. They find the project, call the rooms that do the work, and talk through one [`console`].
+//! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
 mod check;
 mod config;
