@@ -5,6 +5,7 @@
 mod check;
 mod config;
 mod console;
+mod diary;
 mod init;
 mod log;
 mod place;
@@ -67,6 +68,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if let Ok(home) = place::home() {
+        diary::start(&home);
+    }
     let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {
