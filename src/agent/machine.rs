@@ -1,6 +1,6 @@
 //! What one run does next, as a pure function: `step(&mut self, now, input) -> Vec<Effect>`.
 //!
-//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way ([`Phase`]); inputs that do
+//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way, its phase; inputs that do
 //! not concern it are remembered and looked at when it is over. Invariants: an event changes the state only when the
 //! store has acknowledged it; every call of a response is answered exactly once, or left open on purpose (`yield`,
 //! `done`) or by a crash (then [`resume`] answers it); the run never waits without a phase that says for what.
