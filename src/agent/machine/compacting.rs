@@ -60,6 +60,8 @@ impl Machine {
         if self.conversation.speeches().is_empty() {
             return self.save(vec![consumed], Then::Advance);
         }
+        // An agent that sleeps goes on sleeping when its summary is made.
+        self.halted |= !self.owes_response();
         let mut bodies = self.wake_answer();
         bodies.push(consumed);
         self.compact_after(bodies, CompactTrigger::Manual);
