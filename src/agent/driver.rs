@@ -23,7 +23,7 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
 use crate::model::message::{Message, Source};
-use crate::provider::{Facts, Gate, Provider};
+use crate::provider::{Catalogue, Facts, Gate, Provider};
 use crate::store::{Store, StoreError};
 use crate::tools;
 use requests::Requests;
@@ -42,6 +42,8 @@ pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub gate: Arc<Gate>,
     pub facts: Facts,
+    /// What is known of other models, should the person choose one.
+    pub catalogue: Catalogue,
     pub tools: tools::Context,
     pub preparer: Arc<dyn Preparer>,
     pub purse: Purse,
@@ -112,6 +114,7 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Exit, StoreError> {
         tools_cancel: CancellationToken::new(),
         sleep_cancel: CancellationToken::new(),
         chosen_model: None,
+        shown_in_vain: false,
         exit: None,
         setup,
     };
@@ -135,6 +138,8 @@ struct Run {
     tools_cancel: CancellationToken,
     sleep_cancel: CancellationToken,
     chosen_model: Option<String>,
+    /// A request failed after some of its response may have been shown.
+    shown_in_vain: bool,
     exit: Option<Exit>,
 }
 
@@ -190,6 +195,7 @@ impl Run {
                     let _ = self.setup.events.send(event.clone());
                 }
             }
+            Input::Failed { .. } => self.shown_in_vain = true,
             Input::Start
             | Input::SaveFailed { .. }
             | Input::Heard { .. }
@@ -197,7 +203,6 @@ impl Run {
             | Input::Counted { .. }
             | Input::Reserved(_)
             | Input::Response { .. }
-            | Input::Failed { .. }
             | Input::ToolFinished { .. }
             | Input::Timer { .. }
             | Input::Interrupt
@@ -240,11 +245,10 @@ impl Run {
             Effect::CancelSleep { .. } => self.sleep_cancel.cancel(),
             Effect::Activity(activity) => self.setup.tools.live.send(Live::Activity { activity }),
             Effect::Retrying { attempt, of, millis, reason } => {
-                let wait = i64::try_from(millis).unwrap_or(i64::MAX);
-                let until = Timestamp::from_millis(self.now().as_millis().saturating_add(wait));
+                let until = self.now().later(Duration::from_millis(millis));
                 self.setup.tools.live.send(Live::Retry { attempt, of, until, reason });
             }
-            Effect::UseModel { model } => self.chosen_model = Some(model),
+            Effect::UseModel { model } => self.use_model(model),
             Effect::Park => {}
             Effect::Exit(exit) => self.exit = Some(exit),
         }

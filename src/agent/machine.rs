@@ -1,6 +1,6 @@
 //! What one run does next, as a pure function: `step(&mut self, now, input) -> Vec<Effect>`.
 //!
-//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way ([`Phase`]); inputs that do
+//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way, its phase; inputs that do
 //! not concern it are remembered and looked at when it is over. Invariants: an event changes the state only when the
 //! store has acknowledged it; every call of a response is answered exactly once, or left open on purpose (`yield`,
 //! `done`) or by a crash (then [`resume`] answers it); the run never waits without a phase that says for what.
@@ -14,6 +14,7 @@ mod tooling;
 
 use std::collections::BTreeSet;
 
+pub(in crate::agent) use asking::About;
 pub use io::{BudgetVerdict, Delivery, Effect, Input, Limits, Prepared, Purpose};
 
 use crate::agent::control;
@@ -45,6 +46,8 @@ pub struct Machine {
     held: BTreeSet<MessageId>,
     /// The person cut the agent short: it owes nothing until it is spoken to.
     halted: bool,
+    /// The last answer that was acted on: the log says so only when something came of it.
+    heeded: Option<AskId>,
     /// The last event that was in the log when it was taken up. News of it, or of anything before it, is no news.
     known: Option<EventId>,
     numbers: u64,
@@ -111,7 +114,8 @@ impl Machine {
     /// Takes up a session from its active log. Nothing happens before [`Input::Start`].
     pub fn new(events: &[Event], limits: Limits, ids: IdSource) -> Self {
         let state = SessionState::replay(events);
-        let halted = state.messages.iter().any(|message| message.from == Source::Interrupt);
+        let halted = state.messages.iter().any(|message| message.from == Source::Interrupt)
+            || state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
         Self {
             ids,
             limits,
@@ -124,6 +128,7 @@ impl Machine {
             tries: Tries::default(),
             held: BTreeSet::new(),
             halted,
+            heeded: None,
             known: events.iter().map(|event| event.id).max(),
             numbers: 0,
             out: Vec::new(),
@@ -136,6 +141,16 @@ impl Machine {
 
     pub fn state(&self) -> &SessionState {
         &self.state
+    }
+
+    /// Takes note that another model, with another window, is used from now on.
+    pub fn use_window(&mut self, window: u64) {
+        self.limits.window = Some(window);
+    }
+
+    /// Returns about how many tokens the next request has.
+    pub fn context_tokens(&self) -> u64 {
+        self.gauge.tokens()
     }
 
     /// Tells whether the run is over.
@@ -226,6 +241,10 @@ impl Machine {
         self.state.apply(event);
         self.gauge.apply(event);
         self.watch.apply(event);
+        // What was said before a summary is in it, or in what the marker carries: late news of it is no news.
+        if matches!(event.body, Body::CompactMarker(_)) {
+            self.known = self.known.max(Some(event.id));
+        }
     }
 
     fn number(&mut self) -> u64 {
@@ -255,8 +274,8 @@ impl Machine {
         match then {
             Then::End(exit) => self.finish(exit),
             Then::Tools(plan) if cut_short => self.leave_unrun(now, plan),
-            Then::Call { purpose: Purpose::Respond, .. } | Then::Wait { .. } if cut_short => self.advance(now),
-            Then::Call { .. } | Then::Ask { .. } if self.wants.teardown.is_some() => self.advance(now),
+            Then::Call { .. } | Then::Wait { .. } if cut_short => self.advance(now),
+            Then::Ask { .. } if self.wants.teardown.is_some() => self.advance(now),
             Then::Advance => self.advance(now),
             Then::Call { purpose, attempt } => self.call(purpose, attempt),
             Then::Wait { millis, purpose, attempt, reason, of } => {
@@ -279,6 +298,9 @@ impl Machine {
             self.halted = true;
             let notice = self.message(now, Source::Interrupt, INTERRUPTED);
             return self.save(vec![notice.into()], Then::Advance);
+        }
+        if let Some((about, answer)) = self.standing_decision() {
+            return self.answered(now, about, &answer);
         }
         if let Some((ask, about)) = self.standing_ask() {
             return self.settle_standing(ask, about);
@@ -479,7 +501,8 @@ impl Machine {
         match self.phase {
             // There is nothing to cut short.
             Phase::Parked | Phase::Asking { .. } | Phase::Ended => {}
-            Phase::Calling { number, purpose: Purpose::Respond, .. } => {
+            // Of a summary too: the context is as it was, and it is asked for again when it is needed.
+            Phase::Calling { number, .. } => {
                 self.wants.interrupt = true;
                 self.out.push(Effect::CancelModel { number });
             }
@@ -492,12 +515,10 @@ impl Machine {
                 self.out.push(Effect::CancelSleep { timer });
                 self.advance(now);
             }
-            // A summary that is half made helps nobody: it is looked at when the summary is there.
-            Phase::Calling { purpose: Purpose::Summarise { .. }, .. }
-            | Phase::Saving { .. }
-            | Phase::Preparing { .. }
-            | Phase::Counting
-            | Phase::Reserving => self.wants.interrupt = true,
+            // What is under way is over in a moment; then it is looked at.
+            Phase::Saving { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving => {
+                self.wants.interrupt = true;
+            }
         }
     }
 

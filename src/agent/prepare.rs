@@ -73,7 +73,12 @@ impl WorktreePreparer {
 
 /// Returns a text of the worktree. What cannot be read as text is passed over: it is no guide.
 fn read_guide(worktree: &Path, name: &str) -> Option<Guide> {
-    let file = std::fs::File::open(worktree.join(name)).ok()?;
+    // A link must not lead the model to a file that the repository does not have.
+    let path = std::fs::canonicalize(worktree.join(name)).ok()?;
+    if !path.starts_with(std::fs::canonicalize(worktree).ok()?) {
+        return None;
+    }
+    let file = std::fs::File::open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }

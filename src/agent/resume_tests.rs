@@ -1,8 +1,7 @@
 use super::*;
 use crate::agent::testing::*;
 use crate::base::IdSource;
-use crate::model::event::StopReason;
-use crate::model::message::Message;
+use crate::model::event::{Exit, RunEnded, StopReason};
 
 fn log(ids: &IdSource, bodies: Vec<Body>) -> Vec<Event> {
     bodies.into_iter().map(|body| event(ids, body)).collect()
@@ -19,6 +18,7 @@ fn spoken(ids: &IdSource, mut more: Vec<Body>) -> Vec<Event> {
 /// The tails that a log can have, and what each is.
 fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
     let calls = |names: &[&str]| -> Vec<Body> { names.iter().map(|name| call(name, name).into()).collect() };
+    let passed: Body = RunEnded { exit: Exit::DonePassed }.into();
     let with = |mut bodies: Vec<Body>, body: Body| {
         bodies.push(body);
         bodies
@@ -36,7 +36,8 @@ fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
         ),
         ("a call, answered", spoken(ids, with(calls(&["bash"]), result("bash", "x").into())), ResumeShape::Interrupted),
         ("yield", spoken(ids, calls(&["yield"])), ResumeShape::PendingYield),
-        ("done", spoken(ids, calls(&["done"])), ResumeShape::PendingDone),
+        ("done", spoken(ids, calls(&["done"])), ResumeShape::NeedsRepair),
+        ("done, accepted", spoken(ids, with(calls(&["done"]), passed)), ResumeShape::PendingDone),
         ("fork", spoken(ids, calls(&["fork_task_context"])), ResumeShape::NeedsRepair),
         ("yield beside a call", spoken(ids, calls(&["yield", "bash"])), ResumeShape::NeedsRepair),
         (
@@ -59,9 +60,9 @@ fn every_tail_has_a_name() {
 fn work_is_owed_by_what_broke_off_and_by_what_was_spoken_to() {
     let ids = ids();
     let pending = |sources: &[Source]| {
-        let mut pending = PendingMessages::default();
-        sources.iter().for_each(|from| pending.apply(&event(&ids, Message::clone(&message(&ids, from.clone(), "x")))));
-        pending
+        let mut state = SessionState::default();
+        sources.iter().for_each(|from| state.apply(&event(&ids, message(&ids, from.clone(), "x"))));
+        state
     };
     let (quiet, spoken, cut) = (pending(&[]), pending(&[Source::User]), pending(&[Source::Interrupt]));
     let both = pending(&[Source::Interrupt, Source::User]);

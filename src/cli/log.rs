@@ -35,22 +35,19 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     if args.raw {
         raw(console, &sessions, task)?;
     } else {
-        let damage = match args.last {
-            Some(count) => {
-                let page = sessions.last_page(task, count)?;
-                page.events.iter().try_for_each(|event| show(console, event, args.json))?;
-                page.damage
-            }
-            None => {
-                let mut failed = None;
-                let damage = sessions.stream_chain(task, |event| {
-                    if failed.is_none() {
-                        failed = show(console, &event, args.json).err();
-                    }
-                })?;
-                failed.map_or(Ok(()), Err)?;
-                damage
-            }
+        let damage = if let Some(count) = args.last {
+            let page = sessions.last_page(task, count)?;
+            page.events.iter().try_for_each(|event| show(console, event, args.json))?;
+            page.damage
+        } else {
+            let mut failed = None;
+            let damage = sessions.stream_chain(task, |event| {
+                if failed.is_none() {
+                    failed = show(console, &event, args.json).err();
+                }
+            })?;
+            failed.map_or(Ok(()), Err)?;
+            damage
         };
         if damage.bad_lines > 0 || damage.gaps > 0 {
             console.note("warning: parts of this session cannot be read; `mxd check` says which");

@@ -82,7 +82,7 @@ async fn a_child_that_ignores_term_is_killed_after_the_grace() {
     process.kill();
     assert_eq!(process.gone().await.signal, Some(9));
     assert!(asked.elapsed() >= GRACE, "it had its time to clean up");
-    assert!(!table::group_exists(process.pid()));
+    assert!(!table::group_lives(process.pid()));
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedRec
         Some(status) => {
             let exit = Exit::from_status(&status, false);
             let quiet = timeout(DRAIN, this.drained()).await.is_ok();
-            if quiet && !table::group_exists(this.pid) {
+            if quiet && !lives(this.pid).await {
                 exit
             } else {
                 this.phase.send_replace(Phase::Left(exit));
@@ -78,7 +78,7 @@ impl Supervisor {
     async fn deserted(&mut self) {
         self.drained().await;
         let mut pause = LEFT_POLL;
-        while table::group_exists(self.pid) {
+        while lives(self.pid).await {
             sleep(pause).await;
             pause = (pause * 2).min(LEFT_POLL_LONGEST);
         }
@@ -99,6 +99,14 @@ impl Supervisor {
     fn family(&self) -> Family {
         Family::new(&self.id, self.pid, self.start, true)
     }
+}
+
+async fn lives(group: i32) -> bool {
+    // Nearly always the group is empty, and that is one system call.
+    if !table::group_exists(group) {
+        return false;
+    }
+    tokio::task::spawn_blocking(move || table::group_lives(group)).await.unwrap_or(false)
 }
 
 /// Ends everyone. Reading the process table blocks, so it happens aside.

@@ -21,7 +21,6 @@ pub enum Open {
 }
 
 /// An open file.
-#[expect(clippy::len_without_is_empty, reason = "a file is asked for its length, and that can fail")]
 pub trait DiskFile: Send {
     /// Reads at an offset; fewer bytes than asked only at the end of the file, none past it.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;

@@ -73,7 +73,7 @@ impl Registry {
     /// Reads, changes and saves the list while no other process does.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Project>) -> T) -> Result<T, StoreError> {
         let _guard = self.exclusive()?;
-        let mut format = self.file.load::<Format>()?.unwrap_or_default();
+        let mut format = self.file.load_to_change::<Format>()?.unwrap_or_default();
         let before = format.projects.clone();
         let result = change(&mut format.projects);
         if format.projects != before {

@@ -117,7 +117,7 @@ impl Report {
     }
 
     /// Says that something cannot be measured here, and why.
-    pub fn skip(&mut self, what: &str, why: &str) -> Outcome {
+    pub fn skip(what: &str, why: &str) -> Outcome {
         writeln!(io::stderr(), "SKIPPED: {what}: {why}")?;
         Ok(())
     }

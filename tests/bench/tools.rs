@@ -42,7 +42,7 @@ pub fn measure(report: &mut Report) -> Outcome {
             report.add(&row(rows[1], 1, &result, "rg --files on the same tree", Target::AtMost(1.2)))?;
         }
     } else {
-        report.skip("search and list_files", "rg is not installed: install ripgrep to compare with it")?;
+        Report::skip("search and list_files", "rg is not installed: install ripgrep to compare with it")?;
     }
     if report.wants(rows[2]) {
         let result = paired(

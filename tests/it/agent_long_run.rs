@@ -106,10 +106,6 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
                 }
             }
             assert!(!news.asks(), "{}", mock.story());
-            if news.parked() && state.turns.open.iter().any(|call| call.name.ends_with("done")) {
-                // Killed between its last word and the end of the run: it had nothing more to say.
-                break 'session Exit::DonePassed;
-            }
             if news.parked() {
                 let event = run.store.append(stage.task, None, person.next()).await.unwrap();
                 state.apply(&event);
@@ -155,13 +151,14 @@ fn whole_log(stage: &Stage) -> Vec<Event> {
 
 /// Decides whether to kill now (0), after so many polls, or not.
 fn light(kill: Kill, state: &SessionState, spared: bool, random: &mut u64) -> Option<u64> {
-    // `yield` and `done` stay open on purpose; nothing runs behind them.
-    let running = state.turns.open.iter().any(|call| !call.name.ends_with("yield") && !call.name.ends_with("done"));
+    let open = |name: &str| state.turns.open.iter().any(|call| call.name.ends_with(name));
+    // Nothing runs behind `yield`. `done` is a call like any other until it is accepted, and then all is over.
+    let running = !state.turns.open.is_empty() && !open("yield");
     match kill {
         Kill::Never => None,
         Kill::EveryEvent => (!running && !spared).then_some(0),
         Kill::Sometimes(_) => (!running && draw(random, 3) == 0).then(|| draw(random, 12)),
-        Kill::DuringTools(_) => (running && draw(random, 2) == 0).then(|| draw(random, 6)),
+        Kill::DuringTools(_) => (running && !open("done") && draw(random, 2) == 0).then(|| draw(random, 6)),
     }
 }
 

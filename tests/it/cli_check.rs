@@ -12,7 +12,7 @@ use mxd::store::EngineLock;
 use crate::cli_support::{Project, World, hinted_commands, json_lines, now};
 
 /// A project with a root and a sub task, and something said in the root's session.
-fn planted<'w>(world: &'w World) -> (Project<'w>, TaskNode, TaskNode) {
+fn planted(world: &World) -> (Project<'_>, TaskNode, TaskNode) {
     let project = world.project("calc");
     let (root, child) = (project.task("Root"), project.task("Child"));
     project.plant(&root, std::slice::from_ref(&child));

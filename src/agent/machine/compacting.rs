@@ -59,6 +59,8 @@ impl Machine {
         if self.conversation.speeches().is_empty() {
             return self.save(vec![MessagesConsumed { ids: requests }.into()], Then::Advance);
         }
+        // An agent that sleeps goes on sleeping when its summary is made.
+        self.halted |= !self.owes_response();
         // The wish stands until there is a summary: a crash on the way must not make it unsaid.
         self.compact_after(self.wake_answer(), CompactTrigger::Manual);
     }

@@ -73,8 +73,9 @@ impl Group {
         staged.retain(|_, staged| !staged.lines.is_empty());
         // All files first, then all saves: the disk can begin with the first while the last is still being written.
         for (session, staged) in &staged {
-            let Some(open) = logs.get_mut(session) else { continue };
-            if let Err(error) = open.log.write(&staged.lines) {
+            // Staging opened it; should it be gone all the same, nothing of this is on the disk.
+            let written = logs.get_mut(session).map_or(Err(StoreError::Closed), |open| open.log.write(&staged.lines));
+            if let Err(error) = written {
                 failed.insert(*session, error);
             }
         }

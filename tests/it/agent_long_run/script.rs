@@ -24,8 +24,12 @@ fn sleeps(number: usize) -> bool {
 /// Returns what is said to the agent, in order: the first starts it, the others wake it.
 pub fn wakes(turns: usize, compact: bool) -> Vec<Wake> {
     let sleeps = (1..turns).filter(|number| sleeps(*number));
-    let wake = |number: usize| if compact && number.is_multiple_of(50) { Wake::Compact } else { Wake::Message };
-    std::iter::once(Wake::Message).chain(sleeps.map(wake)).collect()
+    // An agent that is summarised in its sleep sleeps on.
+    let wake = |number: usize| match compact && number.is_multiple_of(50) {
+        true => vec![Wake::Compact, Wake::Message],
+        false => vec![Wake::Message],
+    };
+    std::iter::once(Wake::Message).chain(sleeps.flat_map(wake)).collect()
 }
 
 fn turn(wire: Wire, number: usize) -> Turn {

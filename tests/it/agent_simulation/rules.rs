@@ -122,7 +122,7 @@ pub fn check_quiet(world: &World) {
     let resume = resume::classify(&active);
     let halted = state.messages.iter().any(|message| message.from == Source::Interrupt);
     assert!(
-        halted || !resume.owes_work(&state.messages),
+        halted || !resume.owes_work(&state),
         "seed {seed}: it sleeps although it owes work: {resume:?}\n{}",
         tail(&world.log)
     );

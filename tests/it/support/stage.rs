@@ -32,7 +32,7 @@ use mxd::model::message::{Message, Source};
 use mxd::model::{Answer, Live, SessionState};
 use mxd::process::Environment;
 use mxd::provider::http::{HttpProvider, Timeouts};
-use mxd::provider::{Credential, Facts, Gate, Provider};
+use mxd::provider::{Catalogue, Credential, Facts, Gate, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
 use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Tokens};
@@ -236,6 +236,7 @@ impl Stage {
             store: store.clone(),
             provider: Arc::clone(&self.provider),
             gate: Arc::clone(&self.gate),
+            catalogue: Catalogue::new(BTreeMap::new()),
             facts: Facts { window, max_output: 4_096, prices: Some(PRICES) },
             tools: context,
             preparer: Arc::new(preparer),
