@@ -92,14 +92,17 @@ fn a_message_for_later_waits_until_the_agent_would_sleep() {
 }
 
 #[test]
-fn a_wish_to_compact_is_carried_out_and_never_seen() {
+fn a_wish_to_compact_is_carried_out_and_never_seen_and_a_sleeper_sleeps_on() {
     let mut bench = begin();
     bench.respond(calling(&[call("y", "yield")]));
     bench.hear(Source::Compact, "");
     assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
     bench.respond(summary());
-    assert_eq!(bench.purpose(), Purpose::Respond);
+    assert_eq!((bench.machine.waits_for(), bench.requests()), ("message", 2));
     assert!(bench.machine.state().messages.is_empty());
+    bench.hear(Source::User, "Go on.");
+    assert_eq!(bench.purpose(), Purpose::Respond);
+    assert!(bench.last_words().contains("has been summarised"));
 }
 
 #[test]
@@ -129,7 +132,12 @@ fn a_wish_to_compact_that_cannot_be_met_is_dropped_when_the_person_says_so() {
             bench.answer(answer);
         }
         assert!(!bench.machine.state().messages.iter().any(|message| message.from == Source::Compact), "{answer}");
-        assert!(bench.machine.is_over() || bench.purpose() == Purpose::Respond, "{answer}");
+        let wanted = match answer {
+            "Stop" => "nothing",
+            "Go on without" => "message",
+            _ => "model",
+        };
+        assert_eq!(bench.machine.waits_for(), wanted, "{answer}");
     }
 }
 
