@@ -103,7 +103,7 @@ impl Play<'_> {
         let outcome = &mut self.outcome;
         for live in &news.live {
             match live {
-                Live::Retry { .. } => outcome.retries += 1,
+                Live::Retry { attempt: 1.., .. } => outcome.retries += 1,
                 Live::Discarded => outcome.discarded += 1,
                 _ => {}
             }
