@@ -25,9 +25,9 @@ fn sleeps(number: usize) -> bool {
 pub fn wakes(turns: usize, compact: bool) -> Vec<Wake> {
     let sleeps = (1..turns).filter(|number| sleeps(*number));
     // An agent that is summarised in its sleep sleeps on.
-    let wake = |number: usize| match compact && number.is_multiple_of(50) {
-        true => vec![Wake::Compact, Wake::Message],
-        false => vec![Wake::Message],
+    let wake = |number: usize| {
+        let compacts = compact && number.is_multiple_of(50);
+        if compacts { vec![Wake::Compact, Wake::Message] } else { vec![Wake::Message] }
     };
     std::iter::once(Wake::Message).chain(sleeps.flat_map(wake)).collect()
 }

@@ -129,8 +129,8 @@ impl Progress {
 
     /// Returns the turn for a request for a summary: the same again for a retry, else the next.
     pub fn take_summary(&mut self, script: &Script, asked: Snapshot) -> Taken {
-        let same =
-            self.summary_asked.replace(asked.clone()).is_some_and(|last| asked.relation_to(&last) == Relation::Same);
+        let same = self.summary_asked.as_ref().is_some_and(|last| asked.relation_to(last) == Relation::Same);
+        self.summary_asked = Some(asked);
         let again = self.current_summary.take().filter(|current| match current.state {
             State::Faulted => true,
             State::Delivered | State::Open => same && !current.turn.once,
