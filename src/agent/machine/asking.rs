@@ -116,8 +116,11 @@ impl Machine {
     }
 
     /// Returns an answer that was given when nobody was there to act on it.
-    pub(super) fn standing_decision(&self) -> Option<(About, Answer)> {
-        self.state.decisions.iter().find_map(|decision| Some((About::of(decision.ask.kind)?, decision.answer.clone())))
+    pub(super) fn standing_decision(&mut self) -> Option<(About, Answer)> {
+        let decision = self.state.decisions.iter().find(|decision| !self.acted_on.contains(&decision.ask.id))?;
+        let (id, about, answer) = (decision.ask.id, About::of(decision.ask.kind), decision.answer.clone());
+        self.acted_on.insert(id);
+        Some((about?, answer))
     }
 
     /// Takes an Ask back and goes on with what the person said.
@@ -144,6 +147,7 @@ impl Machine {
         if let Body::AskAnswered(AskAnswered { id, answer }) = &event.body
             && *id == ask
         {
+            self.acted_on.insert(ask);
             return self.answered(now, about, answer);
         }
         if self.state.asks.get(ask).is_none() {
@@ -159,6 +163,8 @@ impl Machine {
         if is(STOP) {
             return self.end(Exit::Interrupted(InterruptReason::Stopped));
         }
+        // Whoever answers wants the agent to go on, whatever cut it short before.
+        self.halted = false;
         let free = !about.choices().iter().any(|choice| is(choice));
         match about {
             About::Provider(_) | About::Compaction if free && is_model_name(&answer.text) => {

@@ -60,8 +60,7 @@ impl Machine {
         if self.conversation.speeches().is_empty() {
             return self.save(vec![consumed], Then::Advance);
         }
-        // An agent that sleeps goes on sleeping when its summary is made.
-        self.halted |= !self.owes_response();
+        self.asleep = self.halted || !self.owes_response();
         let mut bodies = self.wake_answer();
         bodies.push(consumed);
         self.compact_after(bodies, CompactTrigger::Manual);
@@ -70,6 +69,7 @@ impl Machine {
     /// Starts a summary, in one append with what led to it.
     pub(super) fn compact_after(&mut self, mut bodies: Vec<Body>, trigger: CompactTrigger) {
         bodies.push(CompactStarted { trigger }.into());
+        self.asleep &= trigger == CompactTrigger::Manual;
         self.tries.bad_summaries = 0;
         self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim: Trim::Whole }, attempt: 1 });
     }
@@ -121,7 +121,10 @@ impl Machine {
         bodies.extend(first.into_iter().map(Body::from));
         if compacted {
             self.tries.compacted = true;
-            bodies.push(MessagesConsumed { ids }.into());
+            // Whoever slept goes on sleeping, and reads the summary when it is spoken to.
+            if !std::mem::take(&mut self.asleep) {
+                bodies.push(MessagesConsumed { ids }.into());
+            }
         }
         if bodies.is_empty() {
             return self.advance(now);
