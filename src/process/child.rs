@@ -10,6 +10,7 @@ use std::sync::Arc;
 use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
 use tokio::sync::{mpsc, watch};
 
+use super::end::Family;
 use super::environment::{Environment, RUN_MARKER};
 use super::output::{Capture, HEAD};
 use super::record::{Identity, Note};
@@ -109,7 +110,7 @@ impl Exit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Running,
-    /// The child itself has ended; something it started still runs in its group or holds its output.
+    /// The child itself has ended; something it started still runs or holds its output.
     Left(Exit),
     /// Nothing of it is left that we can see.
     Gone(Exit),
@@ -265,7 +266,8 @@ pub fn start(spec: Spec) -> Result<Process, StartError> {
     let start = identity.map(|identity| identity.start);
     // The wrapper around the child waits for the whole group in its own way; the supervisor does it in ours.
     let child = child.into_inner();
-    let supervisor = Supervisor { id: spec.id.clone(), pid, start, child, phase: phase_sender, drains, note };
+    let family = Family::new(&spec.id, pid, start, true);
+    let supervisor = Supervisor { family, child, phase: phase_sender, drains, note };
     tokio::spawn(supervise(supervisor, kill_requests));
     Ok(Process { id: spec.id, pid, phase, kill, output, error })
 }
