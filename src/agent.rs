@@ -16,3 +16,5 @@ pub mod prepare;
 pub mod prompt;
 pub mod purse;
 pub mod resume;
+#[cfg(test)]
+mod testing;

@@ -13,6 +13,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared};
@@ -303,7 +304,8 @@ impl Run {
             context.tokens.interrupt = self.tools_cancel.clone();
             let (id, name) = (call.call.clone(), call.name.clone());
             // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
-            let running = tokio::spawn(async move { tools::execute(&call, &context).await });
+            // Nor may it go on when the run is gone and nobody will ever hear of it.
+            let running = AbortOnDropHandle::new(tokio::spawn(async move { tools::execute(&call, &context).await }));
             let finished = async move {
                 let mut reply = running.await.unwrap_or_else(|_| tools::Reply::error("The tool did not come back."));
                 let control = reply.control.take();
@@ -315,7 +317,7 @@ impl Run {
     }
 
     /// In debug builds: what grew event by event must be what the log gives as a whole.
-    async fn check_against_log(&self) {
+    async fn check_against_log(&mut self) {
         if !cfg!(debug_assertions) {
             return;
         }

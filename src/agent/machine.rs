@@ -308,8 +308,10 @@ impl Machine {
         }
         if std::mem::take(&mut self.wants.interrupt) {
             self.halted = true;
-            let notice = self.message(now, Source::Interrupt, INTERRUPTED);
-            return self.save(vec![notice.into()], Then::Advance);
+            let mut bodies = vec![Body::from(self.message(now, Source::Interrupt, INTERRUPTED))];
+            // A summary that was asked for is cut short too, and not begun again behind the person's back.
+            bodies.extend(self.drop_wishes());
+            return self.save(bodies, Then::Advance);
         }
         if let Some((about, answer)) = self.standing_decision() {
             return self.answered(now, about, &answer);

@@ -3,6 +3,16 @@
 mod support;
 
 #[cfg(test)]
+mod agent_cut_short;
+#[cfg(test)]
+mod agent_faults;
+#[cfg(test)]
+mod agent_fork;
+#[cfg(test)]
+mod agent_gate;
+#[cfg(test)]
+mod agent_long_run;
+#[cfg(test)]
 mod agent_simulation;
 #[cfg(test)]
 mod architecture;

@@ -4,7 +4,7 @@ use crate::agent::compaction::Trim;
 use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
 use crate::base::{AskId, Timestamp};
 use crate::model::ask::AskMode;
-use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded};
 use crate::model::live::Activity;
 use crate::model::message::Source;
 use crate::model::{Answer, Ask, AskKind};
@@ -128,7 +128,17 @@ impl Machine {
         let reason = "the agent was spoken to and goes on".to_owned();
         self.held.clear();
         self.allow(about);
-        self.save(vec![AskWithdrawn { id, reason }.into()], Then::Advance);
+        let mut bodies = vec![AskWithdrawn { id, reason }.into()];
+        bodies.extend(self.unwished(about));
+        self.save(bodies, Then::Advance);
+    }
+
+    /// Returns what takes the person's wish for a summary back, where the Ask was about one that could not be made.
+    fn unwished(&self, about: About) -> Option<Body> {
+        match about {
+            About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.drop_wishes(),
+            About::Provider(Purpose::Respond) | About::Stopped | About::Budget | About::Loop | About::TurnLimit => None,
+        }
     }
 
     /// Lifts the limit that an Ask was about, as far as one answer can.
@@ -161,7 +171,10 @@ impl Machine {
         let chosen = answer.choice.and_then(|choice| about.choices().get(choice).copied()).unwrap_or("");
         let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
         if is(STOP) {
-            return self.end(Exit::Interrupted(InterruptReason::Stopped));
+            let exit = Exit::Interrupted(InterruptReason::Stopped);
+            let mut bodies: Vec<Body> = self.unwished(about).into_iter().collect();
+            bodies.push(RunEnded { exit: exit.clone() }.into());
+            return self.save(bodies, Then::End(exit));
         }
         // Whoever answers wants the agent to go on, whatever cut it short before.
         self.halted = false;
@@ -176,7 +189,10 @@ impl Machine {
             About::Provider(purpose) => self.call(purpose, 1),
             About::Compaction if is(WITHOUT) => {
                 self.allow(about);
-                self.advance(now);
+                match self.unwished(about) {
+                    Some(dropped) => self.save(vec![dropped], Then::Advance),
+                    None => self.advance(now),
+                }
             }
             About::Compaction => {
                 self.tries.bad_summaries = 0;

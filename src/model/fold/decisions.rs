@@ -20,7 +20,7 @@ pub struct Decision {
 pub struct Decisions(Vec<Decision>);
 
 impl Decisions {
-    pub fn iter(&self) -> impl Iterator<Item = &Decision> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Decision> {
         self.0.iter()
     }
 

@@ -139,7 +139,7 @@ impl World {
             model: "test".to_owned(),
             window: Some(20_000),
             can_count: self.seed.is_multiple_of(2),
-            max_turns: (self.seed % 5 == 0).then_some(12),
+            max_turns: self.seed.is_multiple_of(5).then_some(12),
             budgeted: self.seed.is_multiple_of(3),
             may_repeat: false,
         };
@@ -446,9 +446,10 @@ impl World {
         if cancelled && !self.chance(20) {
             let mut error = ApiError::cancelled();
             if self.chance(50) {
-                error = error.with_partial(
-                    self.response(vec![ResponseBlock::Text("half a sen".to_owned())], StopReason::EndTurn),
-                );
+                error = error.with_partial(Self::response(
+                    vec![ResponseBlock::Text("half a sen".to_owned())],
+                    StopReason::EndTurn,
+                ));
             }
             return Input::Failed { number, error: Box::new(error), usage: None, jitter: 0.5 };
         }
@@ -478,7 +479,7 @@ impl World {
         }
     }
 
-    fn response(&self, blocks: Vec<ResponseBlock>, stop: StopReason) -> Response {
+    fn response(blocks: Vec<ResponseBlock>, stop: StopReason) -> Response {
         Response {
             blocks,
             tokens: Tokens::default(),
@@ -497,7 +498,7 @@ impl World {
                 mxd::agent::compaction::SECTIONS.map(|section| format!("## {section}\n{}", "known ".repeat(10)));
             format!("<summary>{}</summary>", sections.join("\n"))
         };
-        self.response(vec![ResponseBlock::Text(text)], StopReason::EndTurn)
+        Self::response(vec![ResponseBlock::Text(text)], StopReason::EndTurn)
     }
 
     fn call(&mut self, name: &str) -> ResponseBlock {
@@ -509,7 +510,7 @@ impl World {
     fn turn(&mut self) -> Response {
         let text = ResponseBlock::Text("Working on it.".to_owned());
         if self.calm {
-            return self.response(vec![text], StopReason::EndTurn);
+            return Self::response(vec![text], StopReason::EndTurn);
         }
         let mut blocks = if self.chance(50) { vec![text.clone()] } else { Vec::new() };
         let stop = match self.draw(20) {
@@ -539,7 +540,7 @@ impl World {
             }
             13 => {
                 blocks.push(self.call("look"));
-                let mut response = self.response(blocks, StopReason::MaxTokens);
+                let mut response = Self::response(blocks, StopReason::MaxTokens);
                 response.cut_call = response.calls().last().map(|call| call.call.clone());
                 return response;
             }
@@ -553,7 +554,7 @@ impl World {
                 StopReason::EndTurn
             }
         };
-        self.response(blocks, stop)
+        Self::response(blocks, stop)
     }
 
     fn tool(&mut self, call: &ToolUse, cancelled: bool) -> Input {
