@@ -8,6 +8,7 @@ mod console;
 mod diary;
 mod init;
 mod log;
+mod mcp;
 mod place;
 mod projects;
 mod tree;
@@ -37,6 +38,8 @@ enum Command {
     Init(init::Args),
     /// Read and change settings.
     Config(config::Args),
+    /// Look at, try out and approve servers of external tools.
+    Mcp(mcp::Args),
     /// List the registered repositories.
     Projects(projects::Args),
     /// Show the tasks of this project.
@@ -76,6 +79,7 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Init(args) => init::run(&mut console, &place, &args),
         Command::Config(args) => config::run(&mut console, &place, args),
+        Command::Mcp(args) => mcp::run(&mut console, &place, args),
         Command::Projects(args) => projects::run(&mut console, &args),
         Command::Tree(args) => tree::run(&mut console, &place, &args),
         Command::Log(args) => log::run(&mut console, &place, &args),

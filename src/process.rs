@@ -1,8 +1,9 @@
 //! Child processes: how they start, what they may see, what they say, and how they die.
 //!
 //! The only room that starts a program. Invariants: every child leads its own session and process group, has no
-//! stdin and no terminal, inherits no secret, and is reaped; what it says is drained at once into bounded memory and
-//! a capped file; ending it ends its group and whatever escaped the group, as far as the system lets us see it.
+//! terminal (and no stdin, unless it is spoken with), inherits no secret, and is reaped; what it says is drained at
+//! once into bounded memory and a capped file; ending it ends its group and whatever escaped the group, as far as the
+//! system lets us see it.
 //! A record on disk per running child lets the next start end what a crash of ours left behind.
 //! Knows nothing of tasks: a child has an id and a command, and markers that the caller chose.
 
@@ -17,7 +18,7 @@ mod spool;
 mod supervise;
 pub mod table;
 
-pub use child::{Exit, Phase, Process, Spec, StartError, Streams, command, start};
+pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, command, converse, start};
 pub use end::{GRACE, end_marked};
 pub use environment::Environment;
 pub use harden::hide_own_memory;

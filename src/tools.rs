@@ -19,6 +19,7 @@ mod input;
 mod jobs;
 mod list_files;
 mod live;
+pub mod mcp;
 pub mod names;
 mod place;
 mod read_file;

@@ -61,6 +61,8 @@ pub struct Setup {
 pub enum Word {
     /// Somebody wrote into the session.
     Heard(Box<Event>, Delivery),
+    /// The person takes messages back.
+    Withdraw(Vec<MessageId>),
     Interrupt,
     Teardown(InterruptReason),
 }
@@ -157,6 +159,7 @@ impl Run {
                 biased;
                 word = ear.recv(), if !deaf => match word {
                     Some(Word::Heard(event, delivery)) => self.step(Input::Heard { event, delivery }),
+                    Some(Word::Withdraw(ids)) => self.step(Input::Withdraw { ids }),
                     Some(Word::Interrupt) => self.step(Input::Interrupt),
                     Some(Word::Teardown(reason)) => self.step(Input::Teardown(reason)),
                     // Nobody can reach this run any more, so nobody can want it to go on.
@@ -199,6 +202,7 @@ impl Run {
             Input::Start
             | Input::SaveFailed { .. }
             | Input::Heard { .. }
+            | Input::Withdraw { .. }
             | Input::Prepared(_)
             | Input::Counted { .. }
             | Input::Reserved(_)

@@ -25,7 +25,10 @@ use crate::agent::resume::{self, Resume};
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
 use crate::model::AskKind;
 use crate::model::conversation::Role;
-use crate::model::event::{Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, ToolResult};
+use crate::model::event::{
+    AskWithdrawn, Body, Event, Exit, InterruptReason, MessagesConsumed, MessagesWithdrawn, RunEnded, RunStarted,
+    ToolResult,
+};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
@@ -44,10 +47,15 @@ pub struct Machine {
     tries: Tries,
     /// Messages that are to wait until the agent would otherwise sleep.
     held: BTreeSet<MessageId>,
+    /// Messages on their way into the conversation, and messages on their way out of the session. None is both.
+    handed_over: BTreeSet<MessageId>,
+    withdrawing: BTreeSet<MessageId>,
+    /// Answers that this run has acted on.
+    acted_on: BTreeSet<AskId>,
+    /// The agent slept when the person asked for a summary.
+    asleep: bool,
     /// The person cut the agent short: it owes nothing until it is spoken to.
     halted: bool,
-    /// The last answer that was acted on: the log says so only when something came of it.
-    heeded: Option<AskId>,
     /// The last event that was in the log when it was taken up. News of it, or of anything before it, is no news.
     known: Option<EventId>,
     numbers: u64,
@@ -127,8 +135,11 @@ impl Machine {
             wants: Wants::default(),
             tries: Tries::default(),
             held: BTreeSet::new(),
+            handed_over: BTreeSet::new(),
+            withdrawing: BTreeSet::new(),
+            acted_on: BTreeSet::new(),
+            asleep: false,
             halted,
-            heeded: None,
             known: events.iter().map(|event| event.id).max(),
             numbers: 0,
             out: Vec::new(),
@@ -199,6 +210,7 @@ impl Machine {
                 self.failed(now, number, &error, usage.map(|usage| *usage), jitter);
             }
             Input::ToolFinished { result, control } => self.tool_finished(*result, control.as_ref()),
+            Input::Withdraw { ids } => self.withdraw(&ids),
             Input::Timer { timer } => {
                 if let Phase::Backoff { timer: waiting, purpose, attempt } = self.phase
                     && waiting == timer
@@ -296,8 +308,10 @@ impl Machine {
         }
         if std::mem::take(&mut self.wants.interrupt) {
             self.halted = true;
-            let notice = self.message(now, Source::Interrupt, INTERRUPTED);
-            return self.save(vec![notice.into()], Then::Advance);
+            let mut bodies = vec![Body::from(self.message(now, Source::Interrupt, INTERRUPTED))];
+            // A summary that was asked for is cut short too, and not begun again behind the person's back.
+            bodies.extend(self.drop_wishes());
+            return self.save(bodies, Then::Advance);
         }
         if let Some((about, answer)) = self.standing_decision() {
             return self.answered(now, about, &answer);
@@ -309,7 +323,7 @@ impl Machine {
         if !manual.is_empty() {
             return self.compact_by_hand(manual);
         }
-        let spoken_to = self.state.messages.iter().any(wakes);
+        let spoken_to = self.spoken_to();
         if !spoken_to && (self.halted || !self.owes_response()) {
             return self.park();
         }
@@ -326,6 +340,25 @@ impl Machine {
             return;
         }
         self.call(Purpose::Respond, 1);
+    }
+
+    /// Tells whether something that is to be responded to waits.
+    fn spoken_to(&self) -> bool {
+        self.state.messages.iter().any(|message| wakes(message) && !self.withdrawing.contains(&message.id))
+    }
+
+    /// Takes messages back that the agent has not been given. The run decides, because it alone knows which those are.
+    fn withdraw(&mut self, ids: &[MessageId]) {
+        let ids: Vec<_> = ids
+            .iter()
+            .copied()
+            .filter(|id| self.state.messages.get(*id).is_some() && !self.handed_over.contains(id))
+            .filter(|id| self.withdrawing.insert(*id))
+            .collect();
+        if !ids.is_empty() {
+            let ticket = self.number();
+            self.out.push(Effect::Save { ticket, bodies: vec![MessagesWithdrawn { ids }.into()] });
+        }
     }
 
     /// Tells whether the model has been given something that it has not responded to.
@@ -359,7 +392,7 @@ impl Machine {
             .state
             .messages
             .iter()
-            .filter(|message| message.from.is_visible())
+            .filter(|message| message.from.is_visible() && !self.withdrawing.contains(&message.id))
             .filter(|message| hold == Hold::Nothing || !self.held.contains(&message.id))
             .collect();
         if waiting.is_empty() {
@@ -376,7 +409,9 @@ impl Machine {
             self.watch.spoken_to();
             self.tries.unfinished = 0;
         }
-        Some(MessagesConsumed { ids: waiting.iter().map(|message| message.id).collect() }.into())
+        let ids: Vec<_> = waiting.iter().map(|message| message.id).collect();
+        self.handed_over.extend(&ids);
+        Some(MessagesConsumed { ids }.into())
     }
 
     /// Returns the results of the calls that the agent slept on.
@@ -434,6 +469,16 @@ impl Machine {
     }
 
     fn park(&mut self) {
+        // An answer that led to nothing that is on the disk would be acted on again after every restart.
+        let done_with: Vec<Body> = self
+            .state
+            .decisions
+            .iter()
+            .map(|decision| AskWithdrawn { id: decision.ask.id, reason: "the answer was acted on".to_owned() }.into())
+            .collect();
+        if !done_with.is_empty() {
+            return self.save(done_with, Then::Advance);
+        }
         self.phase = Phase::Parked;
         self.out.push(Effect::Activity(Activity::Idle));
         self.out.push(Effect::Park);
@@ -479,7 +524,7 @@ impl Machine {
         }
         match self.phase {
             Phase::Parked => {
-                let spoken_to = self.state.messages.iter().any(wakes);
+                let spoken_to = self.spoken_to();
                 let control = !self.control_messages().is_empty();
                 if spoken_to || control {
                     self.advance(now);

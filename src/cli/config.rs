@@ -115,7 +115,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
 }
 
 /// Returns the settings, and says what is wrong with the files they come from.
-fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
+pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
     let merged = here.settings(home)?;
     for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
         console.note(&format!("warning: {problem}"));
@@ -159,7 +159,8 @@ fn file_of(here: &Here, home: &Home, layer: Layer) -> Result<PathBuf, Fault> {
     Err(Fault::internal("a registered project has no settings file"))
 }
 
-fn change(
+/// Changes the file of a layer, and says so.
+pub(super) fn change(
     console: &mut Console,
     here: &Here,
     home: &Home,

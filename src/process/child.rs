@@ -1,15 +1,17 @@
 //! A child process: what is asked for, and the handle to what runs.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
 use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
 
+use super::end::Family;
 use super::environment::{Environment, RUN_MARKER};
 use super::output::{Capture, HEAD};
 use super::record::{Identity, Note};
@@ -109,7 +111,7 @@ impl Exit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Running,
-    /// The child itself has ended; something it started still runs in its group or holds its output.
+    /// The child itself has ended; something it started still runs or holds its output.
     Left(Exit),
     /// Nothing of it is left that we can see.
     Gone(Exit),
@@ -186,8 +188,8 @@ impl Process {
     }
 }
 
-/// Returns a command set up as every child is (own session, scrubbed environment) but without output capture, for
-/// callers that speak with the child over its own pipes.
+/// Returns a command set up as every child is: own session, scrubbed environment. Nothing captures its output or
+/// looks after it.
 pub fn command(spec: &Spec) -> CommandWrap {
     let mut command = CommandWrap::with_new(&spec.program, |command| {
         command
@@ -202,8 +204,58 @@ pub fn command(spec: &Spec) -> CommandWrap {
     command
 }
 
+/// The two pipes of a child that is spoken with.
+#[derive(Debug)]
+pub struct Dialogue {
+    /// What the child reads. Dropping it tells the child that nobody will say anything more.
+    pub input: ChildStdin,
+    /// What the child answers.
+    pub output: ChildStdout,
+}
+
 /// Starts a child. Must be called in a runtime, which then looks after it.
 pub fn start(spec: Spec) -> Result<Process, StartError> {
+    let streams = spec.streams;
+    launch(spec, |command, output| {
+        Ok(match streams {
+            Streams::Merged => {
+                let both = output.try_clone()?;
+                command.command_mut().stdout(output).stderr(both);
+                None
+            }
+            Streams::Separate => {
+                let (end, pipe) = io::pipe()?;
+                command.command_mut().stdout(output).stderr(pipe);
+                Some(end)
+            }
+        })
+    })
+    .map(|(process, _)| process)
+}
+
+/// Starts a child that is spoken with over its own input and output; what is captured is its error stream. All else
+/// is as in [`start`].
+pub fn converse(spec: Spec) -> Result<(Process, Dialogue), StartError> {
+    let program = spec.shown.clone();
+    let (process, (input, output)) = launch(spec, |command, error| {
+        command.command_mut().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(error);
+        Ok(None)
+    })?;
+    match (input, output) {
+        (Some(input), Some(output)) => Ok((process, Dialogue { input, output })),
+        _ => Err(StartError::NoPipe { program, source: io::ErrorKind::BrokenPipe.into() }),
+    }
+}
+
+/// The pipes that a child was given besides those that are captured.
+type Pipes = (Option<ChildStdin>, Option<ChildStdout>);
+
+/// Starts a child whose streams `wire` sets up: it gets the end that feeds the capture of the output, and may return
+/// the other end of a second one. Whatever else it pipes is returned.
+fn launch(
+    spec: Spec,
+    wire: impl FnOnce(&mut CommandWrap, PipeWriter) -> io::Result<Option<PipeReader>>,
+) -> Result<(Process, Pipes), StartError> {
     let shown = spec.program.to_string_lossy().into_owned();
     let no_pipe = |source| StartError::NoPipe { program: shown.clone(), source };
     let no_record = |source| StartError::NoRecord { program: shown.clone(), source };
@@ -216,18 +268,7 @@ pub fn start(spec: Spec) -> Result<Process, StartError> {
 
     let mut command = command(&spec);
     let (output_end, output_pipe) = io::pipe().map_err(no_pipe)?;
-    let mut error_end = None;
-    match spec.streams {
-        Streams::Merged => {
-            let both = output_pipe.try_clone().map_err(no_pipe)?;
-            command.command_mut().stdout(output_pipe).stderr(both);
-        }
-        Streams::Separate => {
-            let (end, pipe) = io::pipe().map_err(no_pipe)?;
-            error_end = Some(end);
-            command.command_mut().stdout(output_pipe).stderr(pipe);
-        }
-    }
+    let error_end = wire(&mut command, output_pipe).map_err(no_pipe)?;
     let spawned = command.spawn();
     // Our copies of the pipes' other ends go with the command; while they live, the streams cannot end.
     drop(command);
@@ -264,10 +305,12 @@ pub fn start(spec: Spec) -> Result<Process, StartError> {
     let (kill, kill_requests) = mpsc::unbounded_channel();
     let start = identity.map(|identity| identity.start);
     // The wrapper around the child waits for the whole group in its own way; the supervisor does it in ours.
-    let child = child.into_inner();
-    let supervisor = Supervisor { id: spec.id.clone(), pid, start, child, phase: phase_sender, drains, note };
+    let mut child = child.into_inner();
+    let pipes = (child.stdin().take(), child.stdout().take());
+    let family = Family::new(&spec.id, pid, start, true);
+    let supervisor = Supervisor { family, child, phase: phase_sender, drains, note };
     tokio::spawn(supervise(supervisor, kill_requests));
-    Ok(Process { id: spec.id, pid, phase, kill, output, error })
+    Ok((Process { id: spec.id, pid, phase, kill, output, error }, pipes))
 }
 
 /// Finds the reason that a person can act on: the system says "not found" for a folder and for a program alike.

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::{TaskId, Timestamp};
+use crate::base::Timestamp;
 use crate::model::content::BlobId;
 use crate::model::tree::Tree;
 use crate::store::disk::Disk;
 use crate::store::session::Sessions;
-use crate::store::tree_file::{self, TreeFile};
+use crate::store::tree_file::{self, Remembered, TreeFile};
 use crate::store::{Blobs, StoreError, replace};
 
 /// How bad a finding is.
@@ -121,7 +121,7 @@ fn check_tree(
     let mut remembered = tree_file::nodes_in(sessions)?;
     let (mut root, mut notes) = (None, Vec::new());
     match file.load() {
-        Ok(None) if remembered.is_empty() => return Ok(()),
+        Ok(None) if remembered.nodes.is_empty() => return Ok(()),
         Ok(None) => notes.push("the tree is missing; the sessions remember it".to_owned()),
         Ok(Some(loaded)) => {
             root = Some(loaded.tree.root_id());
@@ -137,7 +137,7 @@ fn check_tree(
         }
         Err(error) => return Err(error),
     }
-    let Some(rebuilt) = Tree::from_nodes(root, remembered.into_values()) else {
+    let Some(rebuilt) = Tree::from_nodes(root, remembered.nodes.into_values()) else {
         report.add(
             Severity::Error,
             Outcome::Remains,
@@ -162,12 +162,9 @@ fn check_tree(
 }
 
 /// Adds the nodes of `tree` that no session knows better, and says where the two differ.
-fn merge(
-    tree: &Tree,
-    remembered: &mut std::collections::BTreeMap<TaskId, crate::model::TaskNode>,
-    notes: &mut Vec<String>,
-) {
-    for (id, node) in remembered.iter() {
+fn merge(tree: &Tree, remembered: &mut Remembered, notes: &mut Vec<String>) {
+    let Remembered { nodes, removed } = remembered;
+    for (id, node) in nodes.iter() {
         match tree.get(*id) {
             None => notes.push(format!("task {id} (\"{}\") has a session and is not in the tree", node.title)),
             Some(known) if node.updated_at > known.updated_at => {
@@ -177,9 +174,13 @@ fn merge(
         }
     }
     for known in tree.all() {
-        let newer = remembered.get(&known.id).is_some_and(|node| node.updated_at > known.updated_at);
+        if removed.contains(&known.id) {
+            notes.push(format!("task {} (\"{}\") was removed after the tree was last saved", known.id, known.title));
+            continue;
+        }
+        let newer = nodes.get(&known.id).is_some_and(|node| node.updated_at > known.updated_at);
         if !newer {
-            remembered.insert(known.id, known.clone());
+            nodes.insert(known.id, known.clone());
         }
     }
 }

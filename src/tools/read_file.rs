@@ -1,6 +1,6 @@
 //! `read_file`: text with line numbers, pictures, and an honest word about everything else.
 
-mod image;
+pub(super) mod image;
 mod lines;
 
 use std::fs::File;

@@ -29,6 +29,20 @@ mod cli_pages;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
+mod mcp_calls;
+#[cfg(test)]
+mod mcp_cli;
+#[cfg(test)]
+mod mcp_http;
+#[cfg(test)]
+mod mcp_pool;
+#[cfg(test)]
+mod mcp_real;
+#[cfg(test)]
+mod mcp_server;
+#[cfg(test)]
+mod mcp_support;
+#[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
 mod store_check;

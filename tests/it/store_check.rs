@@ -202,3 +202,18 @@ fn blobs_and_unfinished_files_are_looked_at() {
     assert_eq!((report.findings.len(), report.blobs), (3, 2));
     assert_eq!(project.disk.content(&unfinished), None);
 }
+
+#[test]
+fn a_removed_task_does_not_come_back() {
+    let project = Project::new();
+    project.append(project.tasks[2], TaskChanged::Removed);
+    let report = project.check(Repair::No);
+    assert!(
+        has(&report, Severity::Warning, Outcome::Mendable, "was removed after the tree was last saved"),
+        "{report:?}"
+    );
+    project.mend();
+    let tree = TreeFile::new(project.bench.disk.clone(), &project.places.tree).load().unwrap().unwrap().tree;
+    assert_eq!(tree.all().map(|node| node.id).collect::<Vec<_>>(), project.tasks[..2]);
+    assert_eq!(project.check(Repair::No).findings, []);
+}

@@ -115,14 +115,12 @@ impl Machine {
         self.out.push(Effect::Activity(Activity::Waiting));
     }
 
-    /// Returns an answer that was given when nobody was there to act on it, once.
+    /// Returns an answer that was given when nobody was there to act on it.
     pub(super) fn standing_decision(&mut self) -> Option<(About, Answer)> {
-        let unheeded = self.state.decisions.iter().filter(|decision| self.heeded != Some(decision.ask.id));
-        let mut own = unheeded.filter_map(|decision| Some((decision, About::of(decision.ask.kind)?)));
-        let (decision, about) = own.next_back()?;
-        let (id, answer) = (decision.ask.id, decision.answer.clone());
-        self.heeded = Some(id);
-        Some((about, answer))
+        let decision = self.state.decisions.iter().find(|decision| !self.acted_on.contains(&decision.ask.id))?;
+        let (id, about, answer) = (decision.ask.id, About::of(decision.ask.kind), decision.answer.clone());
+        self.acted_on.insert(id);
+        Some((about?, answer))
     }
 
     /// Takes an Ask back and goes on with what the person said.
@@ -159,7 +157,7 @@ impl Machine {
         if let Body::AskAnswered(AskAnswered { id, answer }) = &event.body
             && *id == ask
         {
-            self.heeded = Some(ask);
+            self.acted_on.insert(ask);
             return self.answered(now, about, answer);
         }
         if self.state.asks.get(ask).is_none() {
@@ -178,6 +176,8 @@ impl Machine {
             bodies.push(RunEnded { exit: exit.clone() }.into());
             return self.save(bodies, Then::End(exit));
         }
+        // Whoever answers wants the agent to go on, whatever cut it short before.
+        self.halted = false;
         let free = !about.choices().iter().any(|choice| is(choice));
         match about {
             About::Provider(_) | About::Compaction if free && is_model_name(&answer.text) => {

@@ -59,8 +59,7 @@ impl Machine {
         if self.conversation.speeches().is_empty() {
             return self.save(vec![MessagesConsumed { ids: requests }.into()], Then::Advance);
         }
-        // An agent that sleeps goes on sleeping when its summary is made.
-        self.halted |= !self.owes_response();
+        self.asleep = self.halted || !self.owes_response();
         // The wish stands until there is a summary: a crash on the way must not make it unsaid.
         self.compact_after(self.wake_answer(), CompactTrigger::Manual);
     }
@@ -74,6 +73,7 @@ impl Machine {
     /// Starts a summary, in one append with what led to it.
     pub(super) fn compact_after(&mut self, mut bodies: Vec<Body>, trigger: CompactTrigger) {
         bodies.push(CompactStarted { trigger }.into());
+        self.asleep &= trigger == CompactTrigger::Manual;
         self.tries.bad_summaries = 0;
         self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim: Trim::Whole }, attempt: 1 });
     }
@@ -125,8 +125,14 @@ impl Machine {
         bodies.extend(first.into_iter().map(Body::from));
         if compacted {
             self.tries.compacted = true;
+            // Whoever slept goes on sleeping, and reads the summary when it is spoken to.
+            if std::mem::take(&mut self.asleep) {
+                ids.clear();
+            }
             ids.extend(self.control_messages());
-            bodies.push(MessagesConsumed { ids }.into());
+            if !ids.is_empty() {
+                bodies.push(MessagesConsumed { ids }.into());
+            }
         }
         if bodies.is_empty() {
             return self.advance(now);

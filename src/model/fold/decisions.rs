@@ -36,13 +36,15 @@ impl Decisions {
                     asks.get(answered.id).map(|ask| Decision { ask: ask.clone(), answer: answered.answer.clone() }),
                 );
             }
+            // Answered and taken back at once: whichever was written last, nothing is to be done.
+            Body::AskWithdrawn(withdrawn) => self.0.retain(|decision| decision.ask.id != withdrawn.id),
             Body::TurnEnded(_)
             | Body::RunEnded(_)
             | Body::CompactStarted(_)
+            | Body::CompactMarker(_)
             | Body::AskRaised(_)
             | Body::ForkMarker(_)
             | Body::Message(Message { from: Source::Notice, .. }) => self.0.clear(),
-            Body::CompactMarker(marker) => *self = marker.carry.decisions.clone(),
             Body::HeadMoved(moved) => *self = moved.carry.decisions.clone(),
             Body::Message(_)
             | Body::MessagesConsumed(_)
@@ -55,7 +57,6 @@ impl Decisions {
             | Body::Usage(_)
             | Body::RunStarted(_)
             | Body::DoneNotified(_)
-            | Body::AskWithdrawn(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)

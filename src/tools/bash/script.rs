@@ -20,7 +20,7 @@ const AROUND: &str = concat!(
     "if [[ $2 == file ]]; then __mxd_command=$(<\"$1\"); else __mxd_command=$1; fi; ",
     "trap __mxd_save EXIT; ",
     "if [[ $4 == watch ]]; then __mxd_last=$PWD; set -T; ",
-    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && { __mxd_last=$PWD; __mxd_save; }' DEBUG; fi; ",
+    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && { __mxd_last=$PWD; __mxd_save; } || :' DEBUG; fi; ",
     "set --; eval \"$__mxd_command\"; __mxd_status=$?; trap - DEBUG; __mxd_save || :; exit $__mxd_status",
 );
 
@@ -94,5 +94,5 @@ impl Drop for Script {
 }
 
 fn needs_watching(command: &str) -> bool {
-    command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'".contains(c)).any(|word| LOSES_TRAPS.contains(&word))
+    command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'\\".contains(c)).any(|word| LOSES_TRAPS.contains(&word))
 }

@@ -19,13 +19,13 @@ const ATTEMPTS: usize = 6;
 
 /// A picture that can be sent to a model.
 #[derive(Debug)]
-pub(super) struct Picture {
-    pub(super) bytes: Vec<u8>,
-    pub(super) media_type: &'static str,
+pub(in crate::tools) struct Picture {
+    pub(in crate::tools) bytes: Vec<u8>,
+    pub(in crate::tools) media_type: &'static str,
 }
 
 /// Returns the kind of picture that begins like this.
-pub(super) fn kind(start: &[u8]) -> Option<ImageFormat> {
+pub(in crate::tools) fn kind(start: &[u8]) -> Option<ImageFormat> {
     match start {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(ImageFormat::Png),
         [0xff, 0xd8, 0xff, ..] => Some(ImageFormat::Jpeg),
@@ -45,7 +45,8 @@ pub(super) fn look(file: File, kind: ImageFormat, limits: Limits) -> Result<(Pic
     fit(bytes, kind, limits)
 }
 
-fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
+/// Returns the picture in `bytes`, scaled down if it must be, and what is said about it.
+pub(in crate::tools) fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
     let broken = |error| format!("it looks like a picture but cannot be decoded: {error}");
     let (width, height) = reader(&bytes, kind).into_dimensions().map_err(broken)?;
     let is_small = width.max(height) <= limits.image_edge && bytes.len() <= limits.image_bytes;

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use mxd::agent::conversation::Conversation;
 use mxd::agent::machine::Machine;
 use mxd::agent::resume;
+use mxd::base::MessageId;
 use mxd::model::conversation::{Block, Role, Speech};
 use mxd::model::event::{Body, Event};
-use mxd::model::fold::SessionState;
+use mxd::model::fold::{LastActivity, PendingMessages, SessionState};
 use mxd::model::message::Source;
 
 use super::world::World;
@@ -36,6 +37,12 @@ pub fn check_event(world: &mut World, event: &Event) {
                 assert!(!world.withdrawn.contains(id), "seed {seed}: message {id} was consumed after it was withdrawn");
             }
         }
+        Body::MessagesWithdrawn(withdrawn) => {
+            for id in &withdrawn.ids {
+                assert!(!world.consumed.contains(id), "seed {seed}: message {id} was withdrawn after it was consumed");
+                world.withdrawn.insert(*id);
+            }
+        }
         Body::ToolResult(result) => {
             let first = world.answered.insert(result.call.clone());
             assert!(first, "seed {seed}: call {} was answered twice", result.call);
@@ -58,8 +65,20 @@ pub fn check(world: &World) {
 fn check_live_is_replayed(world: &World) {
     let (seed, active) = (world.seed, active(&world.log));
     let machine = machine(world);
-    assert_eq!(machine.state(), &SessionState::replay(&active), "seed {seed}: the folds drifted");
-    assert_eq!(machine.conversation(), &Conversation::replay(&active), "seed {seed}: the conversation drifted");
+    let (live, replayed) = (known(machine.state()), known(&SessionState::replay(&active)));
+    assert_eq!(live, replayed, "seed {seed}: the folds drifted\n{}", tail(&world.log));
+    let replayed = Conversation::replay(&active);
+    assert_eq!(machine.conversation().speeches(), replayed.speeches(), "seed {seed}: the conversation drifted");
+    assert_eq!(machine.conversation().config(), replayed.config(), "seed {seed}: the configuration drifted");
+}
+
+/// Returns what must not depend on when the machine heard of what others wrote: everything but the order.
+fn known(state: &SessionState) -> (SessionState, Vec<MessageId>) {
+    let mut messages: Vec<_> = state.messages.iter().map(|message| message.id).collect();
+    messages.sort_unstable();
+    let unordered =
+        SessionState { messages: PendingMessages::default(), activity: LastActivity::default(), ..state.clone() };
+    (unordered, messages)
 }
 
 /// Checked before every request: would an API accept it, and does it continue what was sent before?

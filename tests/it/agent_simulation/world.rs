@@ -10,8 +10,8 @@ use mxd::base::{Clock, EventId, IdSource, Json, MessageId, MicroUsd, Timestamp, 
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::{Speech, ToolUse, Wire};
 use mxd::model::event::{
-    AskAnswered, Body, BudgetScope, CachePolicy, Event, InterruptReason, MessagesWithdrawn, SessionConfig, StopReason,
-    SystemPrompt, ToolResult, VERSION, Verdict,
+    AskAnswered, Body, BudgetScope, CachePolicy, Event, InterruptReason, SessionConfig, StopReason, SystemPrompt,
+    ToolResult, VERSION, Verdict,
 };
 use mxd::model::fold::SessionState;
 use mxd::model::message::{Message, Source};
@@ -67,6 +67,8 @@ pub struct World {
     pub machine: Option<Machine>,
     saves: VecDeque<Work>,
     work: Vec<Work>,
+    /// Written by others, and not yet told to the machine.
+    news: VecDeque<(Event, Delivery)>,
     /// The calls that were really carried out.
     ran: BTreeSet<String>,
     pub answered: BTreeSet<String>,
@@ -93,6 +95,7 @@ impl World {
             machine: None,
             saves: VecDeque::new(),
             work: Vec::new(),
+            news: VecDeque::new(),
             ran: BTreeSet::new(),
             answered: BTreeSet::new(),
             consumed: BTreeSet::new(),
@@ -232,7 +235,7 @@ impl World {
             if self.ended {
                 self.relaunch();
             }
-            if self.saves.is_empty() && self.work.is_empty() {
+            if self.is_quiet() {
                 if self.answer_one() {
                     continue;
                 }
@@ -251,6 +254,8 @@ impl World {
     fn relaunch(&mut self) {
         self.saves.clear();
         self.work.clear();
+        // What is on the disk is read from there.
+        self.news.clear();
         self.launch();
     }
 
@@ -284,6 +289,9 @@ impl World {
         }
         if matches!(body, Body::AskRaised(_)) {
             self.tally.asks += 1;
+        }
+        if matches!(body, Body::MessagesWithdrawn(_)) {
+            self.tally.withdrawn += 1;
         }
         let parent = self.log.last().map(|event| event.id);
         let event =
@@ -323,24 +331,30 @@ impl World {
         self.sent.insert(message.id);
         let delivery = if self.chance(25) { Delivery::Next } else { Delivery::Steer };
         let event = self.append(message.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery });
+        self.tell(event, delivery);
     }
 
+    /// Tells the machine what was written, at once or some time later, but always in order.
+    fn tell(&mut self, event: Event, delivery: Delivery) {
+        self.news.push_back((event, delivery));
+        if !self.chance(40) {
+            while self.tell_one() {}
+        }
+    }
+
+    fn tell_one(&mut self) -> bool {
+        let Some((event, delivery)) = self.news.pop_front() else { return false };
+        self.feed(Input::Heard { event: Box::new(event), delivery });
+        true
+    }
+
+    /// Takes the oldest message back that, as far as the disk knows, nobody has read.
     fn withdraw_one(&mut self) {
         let state = SessionState::replay(&rules::active(&self.log));
-        // Only what is not on its way into the conversation can be taken back.
-        let pending: Vec<_> =
-            state.messages.iter().filter(|message| message.from == Source::User).map(|m| m.id).collect();
-        let on_its_way = |id: &MessageId| {
-            self.saves.iter().any(|save| {
-                matches!(save, Work::Save { bodies, .. } if bodies.iter().any(|body| matches!(body, Body::MessagesConsumed(c) if c.ids.contains(id))))
-            })
-        };
-        let Some(id) = pending.into_iter().find(|id| !on_its_way(id)) else { return };
-        self.tally.withdrawn += 1;
-        self.withdrawn.insert(id);
-        let event = self.append(MessagesWithdrawn { ids: vec![id] }.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery: Delivery::Steer });
+        let pending = state.messages.iter().find(|message| message.from == Source::User).map(|message| message.id);
+        if let Some(id) = pending {
+            self.feed(Input::Withdraw { ids: vec![id] });
+        }
     }
 
     /// Answers an open question. Tells whether there was one.
@@ -354,17 +368,22 @@ impl World {
         };
         let answer = Answer { text, choice, by: AnsweredBy::Person };
         let event = self.append(AskAnswered { id: ask.id, answer }.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery: Delivery::Steer });
+        self.tell(event, Delivery::Steer);
         true
     }
 
     /// Finishes one thing that is under way. Writes finish in the order they were asked for.
     fn finish_one(&mut self) {
         let total = self.work.len() + usize::from(!self.saves.is_empty());
-        if total == 0 {
+        let news = usize::from(!self.news.is_empty());
+        if total + news == 0 {
             return;
         }
-        let at = usize::try_from(self.draw(total as u64)).unwrap();
+        let at = usize::try_from(self.draw((total + news) as u64)).unwrap();
+        if at == total {
+            self.tell_one();
+            return;
+        }
         if at == self.work.len() {
             if !self.calm && self.chance(1) {
                 self.tally.faults += 1;
@@ -563,7 +582,7 @@ impl World {
     }
 
     pub fn is_quiet(&self) -> bool {
-        self.saves.is_empty() && self.work.is_empty()
+        self.saves.is_empty() && self.work.is_empty() && self.news.is_empty()
     }
 
     pub fn has_ended(&self) -> bool {

@@ -1,0 +1,86 @@
+//! A server's entry as it is shown: masked in lists, and exactly as it is where somebody must decide about it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::base::Secret;
+use crate::config::settings::Transport;
+use crate::config::{Server, ServerState, mask};
+
+/// A line of `mxd mcp list`.
+#[derive(Serialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) layer: &'static str,
+    pub(super) transport: String,
+    pub(super) state: &'static str,
+    timeout_ms: u64,
+    /// What to do about the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<String>,
+}
+
+impl Entry {
+    pub(super) fn of(server: &Server) -> Self {
+        let (state, hint) = match &server.state {
+            ServerState::Active => ("active", None),
+            ServerState::Disabled => ("disabled", None),
+            ServerState::NeedsApproval { .. } => (
+                "needs approval",
+                Some(format!(
+                    "the repository asks for it; look at it and let it start: mxd mcp approve {}",
+                    server.name
+                )),
+            ),
+        };
+        Self {
+            name: server.name.clone(),
+            layer: server.origin.word(),
+            transport: masked(&server.server.transport),
+            state,
+            timeout_ms: u64::try_from(server.server.timeout.as_millis()).unwrap_or(u64::MAX),
+            hint,
+        }
+    }
+}
+
+fn masked(transport: &Transport) -> String {
+    match transport {
+        Transport::Stdio { command, args, env, cwd } => {
+            let mut words: Vec<String> = env.iter().map(|(name, value)| format!("{name}={}", value.masked())).collect();
+            words.push(mask::scrub(command));
+            words.extend(mask::scrub_args(args.expose()));
+            let line = words.join(" ");
+            cwd.as_ref().map_or_else(|| line.clone(), |cwd| format!("{line} (in {})", cwd.display()))
+        }
+        Transport::Http { url, headers } => {
+            let headers: Vec<String> = masked_pairs(headers).collect();
+            if headers.is_empty() { url.to_string() } else { format!("{url} ({})", headers.join(", ")) }
+        }
+    }
+}
+
+fn masked_pairs(pairs: &BTreeMap<String, Secret>) -> impl Iterator<Item = String> {
+    pairs.iter().map(|(name, value)| format!("{name}: {}", value.masked()))
+}
+
+/// Returns all that an approval would allow, unmasked: a mask could hide what it is about. The entry is the
+/// repository's, so nothing of the person's is in it. Quoted, so that no character can pretend to be another.
+pub(super) fn exactly(server: &Server) -> Vec<String> {
+    let quoted = |label: &str, value: &str| format!("{label}: {value:?}");
+    match &server.server.transport {
+        Transport::Stdio { command, args, env, cwd } => {
+            let mut lines = vec![quoted("program", command)];
+            lines.extend(args.expose().iter().map(|arg| quoted("argument", arg)));
+            lines.extend(env.iter().map(|(name, value)| quoted(&format!("variable {name}"), value.expose())));
+            lines.extend(cwd.iter().map(|cwd| quoted("folder", &cwd.to_string_lossy())));
+            lines
+        }
+        Transport::Http { url, headers } => {
+            let mut lines = vec![quoted("address", url.expose())];
+            lines.extend(headers.iter().map(|(name, value)| quoted(&format!("header {name}"), value.expose())));
+            lines
+        }
+    }
+}

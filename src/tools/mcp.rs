@@ -1,0 +1,23 @@
+//! External tools: servers that speak the Model Context Protocol, one shared connection to each per project.
+//!
+//! A [`Pool`] knows every configured server, starts one when it is needed and lets it go when nobody uses it any more.
+//! What a server offers becomes a [`Tool`](crate::tools::Tool) like any other and takes the same path. Invariants: a
+//! broken or slow server delays nobody for long and is named with its reason; a server that ends is started again,
+//! ever less eagerly; no secret of a server's entry gets into a text. Which servers may start is decided by `config`,
+//! which tools a session keeps by `agent`.
+
+mod answer;
+mod backoff;
+mod client;
+mod connection;
+mod failure;
+mod log;
+mod offers;
+mod pool;
+mod redact;
+mod slot;
+mod tool;
+mod transport;
+
+pub use pool::{Limits, Missing, Options, Pool};
+pub use slot::{Health, Status};

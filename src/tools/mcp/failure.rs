@@ -1,0 +1,76 @@
+//! What can go wrong with a call, in sentences that a model can act on.
+
+use std::error::Error;
+use std::time::Duration;
+
+use rmcp::model::ErrorData;
+
+use crate::base::text;
+
+/// How much of a foreign message is repeated.
+const LONGEST: usize = 2_000;
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("Not run: the server \"{server}\" cannot be used now. {reason}")]
+    Unavailable { server: String, reason: String },
+    #[error(
+        "Not run: the server \"{server}\" no longer has the tool \"{tool}\". It may have others now; they are offered when your context is built anew."
+    )]
+    NotOffered { server: String, tool: String },
+    #[error(
+        "The server \"{server}\" went away while it worked on this ({how}). Whether the call took effect is unknown; look before you retry. The next call starts it again.{last_words}"
+    )]
+    Gone { server: String, how: String, last_words: String },
+    #[error(
+        "\"{tool}\" gave no answer within {} (timeoutMs of the server \"{server}\") and was told to stop. Whether it took effect is unknown; look before you retry.",
+        seconds(*limit)
+    )]
+    TimedOut { server: String, tool: String, limit: Duration },
+    #[error("Interrupted. The server \"{server}\" was told to stop; what it had done by then is unknown.")]
+    Interrupted { server: String },
+    #[error("The server \"{server}\" refused the call: {message}")]
+    Refused { server: String, message: String },
+    #[error(
+        "The server \"{server}\" asked for an answer of a model or a person to go on, which it does not get. Give it all it needs in the input."
+    )]
+    NeedsInput { server: String },
+    #[error("The server \"{server}\" answered with something that cannot be read: {problem}")]
+    Unreadable { server: String, problem: String },
+}
+
+/// Returns a server's own complaint.
+pub(super) fn complaint(error: &ErrorData) -> String {
+    let data = error.data.as_ref().map(|data| format!(" ({data})")).unwrap_or_default();
+    cut(&format!("{}{data} [{}]", error.message, error.code.0))
+}
+
+/// Returns an error with all its causes: the outermost alone often says only that something failed.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = inner.source();
+    }
+    cut(&line)
+}
+
+/// Returns a duration as a person says it.
+pub(super) fn seconds(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 || duration.as_secs() >= 10 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{} ms", duration.as_millis())
+    }
+}
+
+fn cut(message: &str) -> String {
+    let kept = text::prefix(message, LONGEST);
+    if kept.len() == message.len() { message.to_owned() } else { format!("{kept} […]") }
+}

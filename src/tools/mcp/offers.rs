@@ -1,0 +1,111 @@
+//! What a server offers, as our tools: names on the wire, schemas as they came, and a sentence for each tool that
+//! cannot be offered. Pure.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::Value;
+
+use crate::base::{Json, text};
+use crate::model::ToolSpec;
+use crate::tools::bound;
+use crate::tools::names;
+use crate::tools::tool::Effect;
+
+/// The longest name that every vendor can be given, be it shortened on its wire.
+const LONGEST_NAME: usize = 128;
+/// What one tool may take of every request: more is a mistake that would be paid for with every turn.
+const LONGEST_SCHEMA: usize = 64 << 10;
+const LONGEST_DESCRIPTION: usize = 8 << 10;
+
+/// A tool of a server.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) spec: ToolSpec,
+    /// What the server calls it.
+    pub(super) name: String,
+    pub(super) effect: Effect,
+}
+
+/// Everything a server offers at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Offers {
+    pub(super) tools: Vec<Arc<Offer>>,
+    /// Why some of its tools are not among them.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Offers {
+    pub(super) fn new(server: &str, listed: Vec<Tool>) -> Self {
+        let mut offers = Self::default();
+        let mut seen = HashSet::new();
+        for tool in listed {
+            let name = tool.name.to_string();
+            match offer(server, &tool) {
+                Ok(_) if !seen.insert(name.clone()) => offers.leave_out(&name, "the server lists it twice"),
+                Ok(offer) => offers.tools.push(Arc::new(offer)),
+                Err(reason) => offers.leave_out(&name, &reason),
+            }
+        }
+        offers
+    }
+
+    /// Returns the tool that is called `wire` on the wire.
+    pub(super) fn find(&self, wire: &str) -> Option<&Arc<Offer>> {
+        self.tools.iter().find(|offer| offer.spec.name == wire)
+    }
+
+    fn leave_out(&mut self, name: &str, reason: &str) {
+        self.left_out.push(format!("its tool \"{}\" is left out: {reason}", text::headline(name, 60)));
+    }
+}
+
+fn offer(server: &str, tool: &Tool) -> Result<Offer, String> {
+    let name = tool.name.to_string();
+    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err("its name is empty, or has spaces or control characters in it".to_owned());
+    }
+    let wire = names::external(server, &name);
+    if wire.len() > LONGEST_NAME {
+        return Err(format!(
+            "its full name \"mcp__{server}__…\" has {} bytes and may have {LONGEST_NAME}; give the server a shorter name",
+            wire.len()
+        ));
+    }
+    let schema = schema(&tool.input_schema)?;
+    let title = tool.title.as_deref().or_else(|| tool.annotations.as_ref()?.title.as_deref());
+    let description = tool.description.as_deref().or(title).unwrap_or_default();
+    let reads_only = tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
+    Ok(Offer {
+        spec: ToolSpec { name: wire, description: bound::text(description, LONGEST_DESCRIPTION), schema },
+        name,
+        effect: if reads_only { Effect::Reads } else { Effect::Opaque },
+    })
+}
+
+/// Returns the schema as it came. Only its type is looked at: vendors refuse a whole request for one that is not an
+/// object's, and some servers do not say it.
+fn schema(schema: &JsonObject) -> Result<Json, String> {
+    let unreadable = |error: serde_json::Error| format!("its schema cannot be written: {error}");
+    let json = match schema.get("type") {
+        Some(Value::String(kind)) if kind == "object" => Json::of(schema).map_err(unreadable)?,
+        None => {
+            let mut typed = JsonObject::new();
+            typed.insert("type".to_owned(), Value::from("object"));
+            typed.extend(schema.clone());
+            Json::of(&typed).map_err(unreadable)?
+        }
+        Some(_) => return Err("its input is not an object".to_owned()),
+    };
+    let bytes = json.as_str().len();
+    if bytes > LONGEST_SCHEMA {
+        let (size, most) = (text::size(bytes as u64), text::size(LONGEST_SCHEMA as u64));
+        return Err(format!("its schema has {size}; at most {most} are sent with every request"));
+    }
+    Ok(json)
+}
+
+#[cfg(test)]
+#[path = "offers_tests.rs"]
+mod tests;

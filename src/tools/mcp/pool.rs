@@ -1,0 +1,181 @@
+//! The servers of a project, shared by all its agents.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde::Serialize;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::base::IdSource;
+use crate::config::{Server, ServerState};
+use crate::model::ToolSpec;
+use crate::process::Environment;
+use crate::tools::mcp::failure::{Failure, seconds};
+use crate::tools::mcp::offers::Offers;
+use crate::tools::mcp::slot::{Health, Lease, Slot, Status, unapproved};
+use crate::tools::mcp::tool::{External, Orphan};
+use crate::tools::names;
+use crate::tools::tool::{Effect, Tool};
+
+/// What servers need besides their entry.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The project's folder. Servers start in it; relative paths in their entries are meant from it.
+    pub root: PathBuf,
+    /// Where the error streams of servers are kept, in `mcp-<server>.log`. Nothing: only their last words are.
+    pub logs: Option<PathBuf>,
+    /// The folder of the records of running processes, which the next start sweeps.
+    pub records: Option<PathBuf>,
+    /// What servers see of the environment, before the variables of their entry.
+    pub environment: Environment,
+    pub ids: IdSource,
+    pub limits: Limits,
+}
+
+/// How long everything may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long [`Pool::tools`] waits for servers that are not ready.
+    pub wait: Duration,
+    /// How long a server may take to get ready, whoever waits for it. Some are downloaded first.
+    pub start: Duration,
+    /// How long a server that nobody uses is kept.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { wait: Duration::from_secs(10), start: Duration::from_secs(60), grace: Duration::from_secs(60) }
+    }
+}
+
+/// Tools that are not there, for the agent that might look for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    pub server: String,
+    /// One or more sentences.
+    pub reason: String,
+}
+
+/// Every configured server. Dropping the pool ends them all.
+pub struct Pool {
+    slots: Vec<Arc<Slot>>,
+    limits: Limits,
+    closing: CancellationToken,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.slots.iter().map(|slot| slot.name())).finish()
+    }
+}
+
+impl Pool {
+    /// Returns a pool of these servers. None is started.
+    pub fn new(servers: Vec<Server>, options: Options) -> Self {
+        let (options, closing) = (Arc::new(options), CancellationToken::new());
+        let active: HashSet<String> = servers
+            .iter()
+            .filter(|server| server.state == ServerState::Active)
+            .map(|server| server.name.clone())
+            .collect();
+        // Of two entries with one name the one in force counts: the other is as if it were not there.
+        let counts = |server: &Server| server.state == ServerState::Active || !active.contains(&server.name);
+        let slots = servers
+            .into_iter()
+            .filter(counts)
+            .map(|server| Arc::new(Slot::new(server, Arc::clone(&options), closing.clone())))
+            .collect();
+        Self { slots, limits: options.limits, closing }
+    }
+
+    /// Returns every tool of every server that is ready in time, and what is missing. Starts what does not run.
+    pub async fn tools(&self) -> (Vec<Arc<dyn Tool>>, Vec<Missing>) {
+        let listings = join_all(self.slots.iter().map(|slot| self.listing(slot))).await;
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        let mut missing = Vec::new();
+        let mut taken = HashSet::new();
+        for (slot, listing) in self.slots.iter().zip(listings) {
+            let mut miss = |reason| missing.push(Missing { server: slot.name().to_owned(), reason });
+            let offers = match listing {
+                Some(Ok(offers)) => offers,
+                Some(Err(reason)) => {
+                    miss(slot.clean(&reason));
+                    continue;
+                }
+                None => continue,
+            };
+            for offer in &offers.tools {
+                if taken.insert(offer.spec.name.clone()) {
+                    tools.push(Arc::new(External::new(offer.spec.clone(), offer.effect, Lease::new(slot))));
+                } else {
+                    // Server "a" with tool "_b" and server "a_" with tool "b" spell the same name.
+                    miss(format!(
+                        "Its tool \"{}\" is left out: another server already has a tool called \"{}\"; rename a server.",
+                        offer.name, offer.spec.name
+                    ));
+                }
+            }
+            offers.left_out.iter().for_each(|sentence| miss(sentence.clone()));
+        }
+        (tools, missing)
+    }
+
+    /// Returns the tools that a session was promised earlier, without starting anything: a server starts with the
+    /// first call. Specifications of our own tools are passed over.
+    pub fn promised(&self, specs: &[ToolSpec]) -> Vec<Arc<dyn Tool>> {
+        let external =
+            specs.iter().filter(|spec| matches!(names::split(&spec.name), Some((server, _)) if server != names::OWN));
+        let tools = external.map(|spec| -> Arc<dyn Tool> {
+            let of = |slot: &&Arc<Slot>| spec.name.starts_with(&names::external(slot.name(), ""));
+            match self.slots.iter().find(of) {
+                Some(slot) => Arc::new(External::new(spec.clone(), Effect::Opaque, Lease::new(slot))),
+                None => Arc::new(Orphan { spec: spec.clone() }),
+            }
+        });
+        tools.collect()
+    }
+
+    /// Returns every server and how it is doing.
+    pub fn status(&self) -> Vec<Status> {
+        let status = |slot: &Arc<Slot>| Status { server: slot.name().to_owned(), health: slot.health() };
+        self.slots.iter().map(status).collect()
+    }
+
+    /// Ends every server and waits until nothing of them runs.
+    pub async fn shutdown(&self) {
+        self.closing.cancel();
+        join_all(self.slots.iter().map(|slot| slot.close())).await;
+    }
+
+    /// Returns what a server offers, or why it offers nothing. Nothing at all: it is not meant to.
+    async fn listing(&self, slot: &Arc<Slot>) -> Option<Result<Arc<Offers>, String>> {
+        match slot.health() {
+            Health::Disabled => return None,
+            Health::NeedsApproval { .. } => return Some(Err(unapproved(slot.name()))),
+            Health::NotStarted | Health::Starting | Health::Ready { .. } | Health::Failed { .. } => {}
+        }
+        let _lease = Lease::new(slot);
+        Some(match timeout(self.limits.wait, slot.offers()).await {
+            Ok(Ok(offers)) => Ok(offers),
+            Ok(Err(Failure::Unavailable { reason, .. })) => Err(reason),
+            Ok(Err(failure)) => Err(failure.to_string()),
+            Err(_) => Err(format!(
+                "It was not ready within {}. It goes on starting; its tools come when the context is built anew.",
+                seconds(self.limits.wait)
+            )),
+        })
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.closing.cancel();
+        self.slots.iter().for_each(|slot| slot.abandon());
+    }
+}

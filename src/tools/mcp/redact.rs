@@ -1,0 +1,70 @@
+//! Secrets of a server's entry, taken out of every text that leaves this folder.
+//!
+//! A server may repeat its token on its error stream, and an HTTP failure names the address it was for. The values
+//! are known here, so they are removed exactly; what only looks like a credential goes by the rule of `config`.
+
+use reqwest::Url;
+
+use crate::config::mask;
+use crate::config::settings::{McpServer, Transport};
+
+const HIDDEN: &str = "****";
+/// Shorter values are everyday words: hiding them would garble a message and protect nothing.
+const SHORTEST: usize = 6;
+/// A part of a path this long is a token more often than a name.
+const TOKEN_LIKE: usize = 20;
+
+/// What must not be said of one server.
+pub(super) struct Redactor {
+    /// Longest first, so that a secret within another one does not leave the rest of it standing.
+    secrets: Vec<String>,
+}
+
+impl Redactor {
+    pub(super) fn new(server: &McpServer) -> Self {
+        let mut secrets = Vec::new();
+        match &server.transport {
+            Transport::Stdio { env, .. } => secrets.extend(env.values().map(|value| value.expose().to_owned())),
+            Transport::Http { url, headers } => {
+                for value in headers.values().map(|value| value.expose().trim()) {
+                    secrets.push(value.to_owned());
+                    // "Bearer x": the second word alone is the secret.
+                    secrets.extend(value.split_whitespace().skip(1).map(str::to_owned));
+                }
+                secrets.extend(of_address(url.expose()));
+            }
+        }
+        secrets.retain(|secret| secret.len() >= SHORTEST);
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        Self { secrets }
+    }
+
+    /// Returns `text` without secrets.
+    pub(super) fn clean(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in self.secrets.iter().filter(|secret| !HIDDEN.contains(secret.as_str())) {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), HIDDEN);
+            }
+        }
+        mask::scrub(&text)
+    }
+}
+
+fn of_address(address: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(address) else { return vec![address.to_owned()] };
+    let mut secrets = vec![url.username().to_owned()];
+    secrets.extend(url.password().map(str::to_owned));
+    // As it is written and as it is meant: both spellings may be repeated.
+    let written = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    secrets.extend(written.map(|(_, value)| value.to_owned()));
+    secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+    let parts = url.path_segments().into_iter().flatten();
+    secrets.extend(parts.filter(|part| part.len() >= TOKEN_LIKE).map(str::to_owned));
+    secrets
+}
+
+#[cfg(test)]
+#[path = "redact_tests.rs"]
+mod tests;

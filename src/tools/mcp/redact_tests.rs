@@ -1,0 +1,45 @@
+use serde_json::json;
+
+use super::*;
+
+fn redactor(entry: &serde_json::Value) -> Redactor {
+    let mut entry = entry.clone();
+    entry["timeoutMs"] = json!(1000);
+    entry["disabled"] = json!(false);
+    Redactor::new(&serde_json::from_value(entry).unwrap())
+}
+
+#[test]
+fn headers_and_their_bare_tokens_never_show() {
+    let redactor =
+        redactor(&json!({"url": "https://h/mcp", "headers": {"Authorization": "Bearer abc-123-xyz", "X-Id": "me"}}));
+    let said = redactor.clean("refused: Bearer abc-123-xyz, token abc-123-xyz of me");
+    assert_eq!(said, "refused: ****, token **** of me");
+}
+
+#[test]
+fn an_address_is_shown_without_what_makes_it_secret() {
+    let redactor = redactor(&json!({
+        "url": "https://anna:hunter22@host/s/0123456789abcdefghij/mcp?k=s3cr%2Fet-value", "headers": {},
+    }));
+    let said = redactor.clean(
+        "error for url (https://anna:hunter22@host/s/0123456789abcdefghij/mcp?k=s3cr%2Fet-value): s3cr/et-value hunter22",
+    );
+    assert!(!["hunter22", "0123456789abcdefghij", "s3cr"].iter().any(|secret| said.contains(secret)), "{said}");
+    assert!(said.contains("@host/s/****/mcp?k=****"), "{said}");
+}
+
+#[test]
+fn variables_of_the_entry_do_not_come_back_from_the_error_stream() {
+    let redactor = redactor(&json!({
+        "command": "x", "args": [], "env": {"TOKEN": "opensesame", "LONGER": "opensesame-and-more", "N": "1"},
+    }));
+    let said = redactor.clean("got opensesame-and-more\nand opensesame, 1 time");
+    assert_eq!(said, "got ****\nand ****, 1 time");
+}
+
+#[test]
+fn what_only_looks_like_a_credential_is_hidden_too() {
+    let redactor = redactor(&json!({"command": "x", "args": [], "env": {}}));
+    assert_eq!(redactor.clean("--token=abc and sk-ant-0123456789abcdef"), "--token=**** and ****cdef");
+}
