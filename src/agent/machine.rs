@@ -8,6 +8,7 @@
 mod asking;
 mod compacting;
 mod failing;
+mod hearing;
 mod io;
 mod responding;
 mod tooling;
@@ -25,10 +26,7 @@ use crate::agent::resume::{self, Resume};
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
 use crate::model::AskKind;
 use crate::model::conversation::Role;
-use crate::model::event::{
-    AskWithdrawn, Body, Event, Exit, InterruptReason, MessagesConsumed, MessagesWithdrawn, RunEnded, RunStarted,
-    ToolResult,
-};
+use crate::model::event::{AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
@@ -342,81 +340,9 @@ impl Machine {
         self.call(Purpose::Respond, 1);
     }
 
-    /// Tells whether something that is to be responded to waits.
-    fn spoken_to(&self) -> bool {
-        self.state.messages.iter().any(|message| wakes(message) && !self.withdrawing.contains(&message.id))
-    }
-
-    /// Takes messages back that the agent has not been given. The run decides, because it alone knows which those are.
-    fn withdraw(&mut self, ids: &[MessageId]) {
-        let ids: Vec<_> = ids
-            .iter()
-            .copied()
-            .filter(|id| self.state.messages.get(*id).is_some() && !self.handed_over.contains(id))
-            .filter(|id| self.withdrawing.insert(*id))
-            .collect();
-        if !ids.is_empty() {
-            let ticket = self.number();
-            self.out.push(Effect::Save { ticket, bodies: vec![MessagesWithdrawn { ids }.into()] });
-        }
-    }
-
     /// Tells whether the model has been given something that it has not responded to.
     fn owes_response(&self) -> bool {
         self.conversation.last_role() == Some(Role::User) && self.state.turns.open.is_empty()
-    }
-
-    /// Tells whether a work context was made and only has to be handed over.
-    fn context_waits(&self) -> bool {
-        self.conversation.config().is_some()
-            && self.state.messages.iter().any(|message| message.from == Source::WorkContext)
-    }
-
-    fn control_messages(&self) -> Vec<MessageId> {
-        self.state.messages.iter().filter(|message| message.from == Source::Compact).map(|message| message.id).collect()
-    }
-
-    /// Returns what hands the waiting messages over: the answer to the call the agent slept on, then the messages.
-    fn take_messages(&mut self) -> Vec<Body> {
-        let hold = if self.owes_response() && !self.halted { Hold::UntilIdle } else { Hold::Nothing };
-        let Some(consumed) = self.hand_over(hold) else { return Vec::new() };
-        let mut bodies = self.wake_answer();
-        bodies.push(consumed);
-        bodies
-    }
-
-    /// Returns the event that makes the waiting messages part of the conversation, what the agent must know before
-    /// anything else first.
-    fn hand_over(&mut self, hold: Hold) -> Option<Body> {
-        let mut waiting: Vec<&Message> = self
-            .state
-            .messages
-            .iter()
-            .filter(|message| message.from.is_visible() && !self.withdrawing.contains(&message.id))
-            .filter(|message| hold == Hold::Nothing || !self.held.contains(&message.id))
-            .collect();
-        if waiting.is_empty() {
-            return None;
-        }
-        waiting.sort_by_key(|message| match message.from {
-            Source::WorkContext => 0,
-            Source::CompactedResume => 1,
-            _ => 2,
-        });
-        self.halted &= !waiting.iter().any(|message| wakes(message));
-        // What we said ourselves is no reason to start counting anew.
-        if waiting.iter().any(|message| wakes(message) && message.from != Source::Notice) {
-            self.watch.spoken_to();
-            self.tries.unfinished = 0;
-        }
-        let ids: Vec<_> = waiting.iter().map(|message| message.id).collect();
-        self.handed_over.extend(&ids);
-        Some(MessagesConsumed { ids }.into())
-    }
-
-    /// Returns the results of the calls that the agent slept on.
-    fn wake_answer(&self) -> Vec<Body> {
-        self.state.turns.open.iter().map(|call| Body::from(woken(call))).collect()
     }
 
     /// Looks at every limit before a request. Tells whether it may be made; if not, something else is under way.
@@ -509,37 +435,6 @@ impl Machine {
             | Phase::Ended => {}
         }
         self.finish(Exit::Interrupted(InterruptReason::Storage(reason)));
-    }
-
-    /// Takes in what somebody else wrote into the session.
-    fn heard(&mut self, now: Timestamp, event: &Event, delivery: Delivery) {
-        if self.known.is_some_and(|known| event.id <= known) {
-            return;
-        }
-        self.absorb(event);
-        if let Body::Message(message) = &event.body
-            && delivery == Delivery::Next
-        {
-            self.held.insert(message.id);
-        }
-        match self.phase {
-            Phase::Parked => {
-                let spoken_to = self.spoken_to();
-                let control = !self.control_messages().is_empty();
-                if spoken_to || control {
-                    self.advance(now);
-                }
-            }
-            Phase::Asking { ask, about } => self.heard_while_asking(now, event, ask, about),
-            Phase::Saving { .. }
-            | Phase::Preparing { .. }
-            | Phase::Counting
-            | Phase::Reserving
-            | Phase::Calling { .. }
-            | Phase::Backoff { .. }
-            | Phase::Tools(_)
-            | Phase::Ended => {}
-        }
     }
 
     fn interrupt(&mut self, now: Timestamp) {
