@@ -72,6 +72,14 @@ impl VersionedFile {
         Ok(kept)
     }
 
+    /// Takes the file away, after keeping a copy of it. Returns where the copy is.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>, StoreError> {
+        let Some(text) = self.read()? else { return Ok(None) };
+        let kept = self.keep(&text)?;
+        self.disk.remove(&self.path).map_err(StoreError::io("remove", &self.path))?;
+        Ok(Some(kept))
+    }
+
     fn write<T: Serialize>(&self, value: &T) -> Result<(), StoreError> {
         let mut text = serde_json::to_vec_pretty(value)?;
         text.push(b'\n');

@@ -65,6 +65,11 @@ impl TreeFile {
         self.file.overwrite(&self.format(tree))
     }
 
+    /// Takes the file away, keeping a copy. Returns where the copy is.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>, StoreError> {
+        self.file.set_aside()
+    }
+
     fn format(&self, tree: &Tree) -> Format {
         let nodes = tree.all().cloned().collect();
         Format { version: VERSION, root: tree.root_id(), nodes, extra: self.extra.clone() }
@@ -84,7 +89,9 @@ pub struct Remembered {
 pub fn nodes_in(sessions: &Sessions) -> Result<Remembered, StoreError> {
     let Remembered { mut nodes, mut removed } = Remembered::default();
     for task in sessions.list()? {
-        match last_change(sessions, task)? {
+        // A session that cannot be read remembers nothing; the check of that session says so.
+        let Ok(change) = last_change(sessions, task) else { continue };
+        match change {
             Some(TaskChanged::Set { node }) => {
                 nodes.insert(task, *node);
             }

@@ -255,7 +255,9 @@ fn repair_waits_for_nobody_and_says_who_works_on_the_project() {
     assert_eq!(commands[3], format!("kill {}", std::process::id()));
     assert_eq!(project.mxd(["tree"]).code, 0);
     assert_eq!(project.mxd(["log", &root.id.to_string()]).code, 0);
-    assert_eq!(project.mxd(["check"]).code, 1, "it reads, and finds the torn end");
+    let out = project.mxd(["check"]).ok();
+    assert!(out.contains("has been working on this project") && out.contains("note: "), "{out}");
+    assert!(out.contains("cut off in the middle of a write") && !out.contains("warning: "), "{out}");
     assert_eq!(fs::read(project.folder.session(root.id)).unwrap(), before, "nobody wrote");
 
     drop(lock);
@@ -284,4 +286,87 @@ fn an_event_of_a_newer_version_is_a_note_and_no_problem() {
     let out = project.mxd(["check"]).ok();
     assert!(out.starts_with("note: ") && out.contains("(hologram)"), "{out}");
     assert!(project.mxd(["log", &root.id.to_string()]).ok().contains("hologram (not known to this version)"));
+}
+
+#[test]
+fn one_project_in_use_does_not_keep_the_others_from_being_mended() {
+    let world = World::new();
+    let (project, root, _) = planted(&world);
+    let other = world.project("other");
+    damage(&project, root.id, b"{\"v\":1,");
+    let _lock = EngineLock::acquire(&other.folder.lock(), now()).unwrap();
+    let ran = project.mxd(["check", "--all", "--repair"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("error: other: not checked: process "), "{ran:?}");
+    assert!(ran.out.contains("[mended]") && ran.out.contains("calc: 2 sessions, 4 events"), "{ran:?}");
+}
+
+#[test]
+fn one_session_that_cannot_be_read_does_not_hide_the_others() {
+    let world = World::new();
+    let (project, root, child) = planted(&world);
+    let path = project.folder.session(child.id);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+
+    let ran = project.mxd(["check"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains(&format!("error: {}: not checked: ", path.display())), "{ran:?}");
+    assert!(ran.out.contains("1 session, 3 events"), "{ran:?}");
+    let tree = project.mxd(["tree"]);
+    assert!(tree.code == 0 && tree.err.contains("warning: cannot read"), "{tree:?}");
+    assert!(tree.out.contains("Root") && tree.out.contains("Child"), "{tree:?}");
+    assert!(project.mxd(["log", &root.id.to_string()]).ok().contains("two"));
+}
+
+#[test]
+fn a_damaged_tree_does_not_hide_a_session_that_is_named_in_full() {
+    let world = World::new();
+    let (project, root, _) = planted(&world);
+    fs::write(project.folder.tree(), "{").unwrap();
+    assert!(project.mxd(["log", &root.id.to_string()]).ok().contains("two"));
+    project.mxd(["log", &root.id.short()]).refused(3, "is damaged");
+}
+
+#[test]
+fn a_damaged_tree_that_nobody_remembers_is_moved_aside() {
+    let world = World::new();
+    let project = world.project("calc");
+    fs::create_dir_all(project.folder.tree().parent().unwrap()).unwrap();
+    fs::write(project.folder.tree(), "half").unwrap();
+    let ran = project.mxd(["check"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("mending moves it aside [can be mended]"), "{ran:?}");
+    let mended = project.mxd(["check", "--repair"]);
+    assert_eq!(mended.code, 0, "{mended:?}");
+    assert!(!project.folder.tree().exists());
+    assert_eq!(fs::read(&beside(&project.folder.tree(), ".kept-")[0]).unwrap(), b"half");
+    assert_eq!(project.mxd(["tree"]).ok(), "no tasks yet\n");
+}
+
+#[test]
+fn a_repository_that_is_not_registered_is_said_to_be_so() {
+    let world = World::new();
+    let _ = planted(&world);
+    let out = world.mxd(&world.repository("stranger"), ["check"]).ok();
+    assert!(out.starts_with("note: ") && out.contains("stranger is not registered yet"), "{out}");
+    assert!(out.contains("calc: 2 sessions"), "{out}");
+}
+
+#[test]
+fn a_secret_that_others_can_read_is_said_and_closed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let root = world.root();
+    world.mxd(&root, ["config", "set", "authGroups.main.provider", "anthropic"]).ok();
+    world.mxd(&root, ["config", "set", "authGroups.main.apiKey", "sk-ant-api03-abcdefgh"]).ok();
+    let file = world.home().config();
+    world.mxd(&root, ["check"]).ok();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let ran = world.mxd(&root, ["check"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("it holds a secret, and others on this machine may open it [can be mended]"), "{ran:?}");
+    world.mxd(&root, ["check", "--repair"]).ok();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    world.mxd(&root, ["check"]).ok();
 }

@@ -230,3 +230,37 @@ fn two_layers_at_once_are_a_misunderstanding() {
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.contains("cannot be used with"), "{ran:?}");
 }
+
+#[test]
+fn changes_made_at_the_same_moment_are_all_kept() {
+    let world = World::new();
+    let root = world.root();
+    let set = |n: usize| {
+        let mut command = world.mxd_command(&root);
+        command.args(["config", "set", &format!("keys.action{n}"), "x"]).stdout(std::process::Stdio::null());
+        command.spawn().unwrap()
+    };
+    let running: Vec<_> = (0..24).map(set).collect();
+    for mut child in running {
+        assert!(child.wait().unwrap().success());
+    }
+    let listed = world.mxd(&root, ["config", "list"]).ok();
+    assert_eq!(listed.lines().filter(|line| line.starts_with("keys.action")).count(), 24, "{listed}");
+}
+
+#[test]
+fn one_layer_can_be_asked_alone() {
+    let world = World::new();
+    let project = world.project("calc");
+    project.mxd(["config", "set", "--global", "model", "far"]).ok();
+    project.mxd(["config", "set", "--local", "model", "near"]).ok();
+    project.mxd(["config", "set", "--local", "maxDepth", "5"]).ok();
+    assert_eq!(project.mxd(["config", "get", "--global", "model"]).ok(), "far\n");
+    assert_eq!(project.mxd(["config", "get", "--local", "model"]).ok(), "near\n");
+    project.mxd(["config", "get", "--repo", "model"]).refused(3, "model is not set in");
+    project.mxd(["config", "get", "--global", "maxDepth"]).refused(3, "maxDepth is not set in");
+    assert_eq!(json_lines(&project.mxd(["config", "list", "--local", "--json"]).ok()).len(), 2);
+    assert_eq!(project.mxd(["config", "list", "--repo"]).ok(), "");
+    let help = project.mxd(["config", "set", "--help"]).ok();
+    assert!(help.contains("A key, for example"), "{help}");
+}

@@ -206,10 +206,12 @@ fn a_folder_that_cannot_be_written_is_a_sentence_and_not_a_panic() {
     let err = world.mxd(&repo, ["init"]).refused(1, "cannot create");
     assert!(err.contains(&display(&repo.join(".mxd"))), "{err}");
 
+    fs::remove_file(repo.join(".mxd")).unwrap();
     fs::write(world.root().join("file"), "").unwrap();
     let output = world.mxd_command(&repo).env("MXD_HOME", world.root().join("file/data")).arg("init").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("file/data"));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("file/data"), "{err}");
 }
 
 #[test]
