@@ -11,6 +11,7 @@ mod backoff;
 mod client;
 mod connection;
 mod failure;
+mod http;
 mod log;
 mod offers;
 mod pool;

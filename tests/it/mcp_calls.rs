@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_server;
 use crate::mcp_support::{Servers, scripted};
-use crate::tools_support::{path_in, tool_use, until};
+use crate::tools_support::{path_in, runs, tool_use, until};
 
 #[tokio::test]
 async fn a_servers_tools_are_offered_page_by_page_with_their_schemas() {
@@ -93,7 +93,8 @@ async fn a_server_sees_its_own_variables_and_nobodys_secrets() {
     let reply = servers.call("environment", json!({})).await;
     let seen: Value = serde_json::from_str(&reply.text).unwrap();
     assert_eq!(seen["env"]["SOME_TOKEN"], "opensesame-42", "it is in the entry");
-    let secret = |name: &&String| mxd::process::environment::is_secret(name) && *name != "SOME_TOKEN";
+    let ours = |name: &str| name == "SOME_TOKEN" || name.starts_with("GIT_CONFIG_KEY_");
+    let secret = |name: &&String| mxd::process::environment::is_secret(name) && !ours(name);
     let secrets: Vec<_> = seen["env"].as_object().unwrap().keys().filter(secret).collect();
     assert_eq!(secrets, [mxd::process::environment::RUN_MARKER]);
     assert_eq!(seen["env"]["GIT_TERMINAL_PROMPT"], "0");
@@ -115,6 +116,23 @@ async fn a_call_that_takes_too_long_is_given_up_and_the_server_is_told() {
     until("the server is told", || servers.notes().iter().any(|line| line.ends_with(" true"))).await;
     assert_eq!(servers.call("echo", json!({"text": "still here"})).await.text, "still here");
     assert_eq!(servers.starts(), 1);
+    servers.pool.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_that_answers_nobody_any_more_is_replaced() {
+    let slow = |notes: &std::path::Path| {
+        let mut entry = scripted("normal", notes);
+        entry["timeoutMs"] = json!(500);
+        json!({"box": entry})
+    };
+    let servers = Servers::new(slow, |_| {}).await;
+    let pid = servers.pid();
+    let reply = servers.call("hang", json!({})).await;
+    assert!(reply.is_error && reply.text.contains("no answer within 500 ms"), "{}", reply.text);
+    until("it is given up", || servers.health("box") == Health::NotStarted).await;
+    until("its process is ended", || !runs(pid)).await;
+    assert_eq!(servers.call("echo", json!({"text": "another"})).await.text, "another");
     servers.pool.shutdown().await;
 }
 

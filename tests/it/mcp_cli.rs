@@ -119,7 +119,7 @@ fn test_says_what_works_and_what_does_not_and_leaves_nothing_running() {
     let said = machine.mxd(&["mcp", "test"]);
     assert_eq!(said.code, 1);
     for line in [
-        "good  ready, 18 tools",
+        "good  ready, 19 tools",
         "  echo",
         "bad  failed",
         "exit code 3",

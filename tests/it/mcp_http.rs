@@ -24,6 +24,8 @@ const TOKEN: &str = "Bearer hush-hush-1234";
 struct Site {
     /// Answers come as an event stream instead of as one object.
     streams: AtomicBool,
+    /// Which life of the server this is. Sessions of another one it does not know.
+    life: AtomicUsize,
     calls: AtomicUsize,
     methods: Mutex<Vec<String>>,
 }
@@ -34,6 +36,12 @@ async fn answer(State(site): State<Arc<Site>>, headers: HeaderMap, body: Bytes) 
         return (StatusCode::FORBIDDEN, format!("wrong token: {}", said.unwrap_or_default())).into_response();
     }
     let message: Value = serde_json::from_slice(&body).unwrap();
+    let life = site.life.load(Ordering::Relaxed).to_string();
+    if headers.get("mcp-session-id").is_some_and(|session| session != life.as_str()) {
+        let refusal = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "no valid session"}});
+        let kind = [(header::CONTENT_TYPE, "application/json")];
+        return (StatusCode::BAD_REQUEST, kind, refusal.to_string()).into_response();
+    }
     let method = message["method"].as_str().unwrap_or_default();
     site.methods.lock().unwrap().push(method.to_owned());
     let result = match method {
@@ -56,11 +64,12 @@ async fn answer(State(site): State<Arc<Site>>, headers: HeaderMap, body: Bytes) 
 }
 
 fn sent(site: &Site, message: &Value) -> Response {
+    let session = [("mcp-session-id", site.life.load(Ordering::Relaxed).to_string())];
     if site.streams.load(Ordering::Relaxed) {
         let event = format!("event: message\ndata: {message}\n\n");
-        return ([(header::CONTENT_TYPE, "text/event-stream")], event).into_response();
+        return ([(header::CONTENT_TYPE, "text/event-stream")], session, event).into_response();
     }
-    ([(header::CONTENT_TYPE, "application/json")], message.to_string()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], session, message.to_string()).into_response()
 }
 
 async fn open(site: &Arc<Site>, at: Option<SocketAddr>) -> (SocketAddr, JoinHandle<()>) {
@@ -115,11 +124,25 @@ async fn a_server_that_went_away_is_reached_again_when_it_is_back() {
     let _ = running.await;
     let reply = servers.call("echo", json!({"text": "two"})).await;
     assert!(reply.is_error && reply.text.contains("went away"), "{}", reply.text);
+    assert!(reply.text.to_lowercase().contains("connection refused"), "{}", reply.text);
     assert!(!reply.text.contains("hush-hush") && !reply.text.contains("not-for-logs"), "{}", reply.text);
     let (_, running) = open(&site, Some(address)).await;
     assert_eq!(servers.call("echo", json!({"text": "three"})).await.text, "three");
     let shaken = site.methods.lock().unwrap().iter().filter(|method| *method == "initialize").count();
     assert_eq!((shaken, site.calls.load(Ordering::Relaxed)), (2, 2));
+    servers.pool.shutdown().await;
+    running.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_the_session_is_met_anew() {
+    let site = Arc::new(Site::default());
+    let (address, running) = open(&site, None).await;
+    let servers = Servers::new(|_| entry(address, TOKEN), |_| {}).await;
+    assert_eq!(servers.call("echo", json!({"text": "one"})).await.text, "one");
+    site.life.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(servers.call("echo", json!({"text": "two"})).await.text, "two");
+    assert_eq!(site.calls.load(Ordering::Relaxed), 2, "what was refused was not run");
     servers.pool.shutdown().await;
     running.abort();
 }

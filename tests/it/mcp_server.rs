@@ -180,6 +180,9 @@ impl Server {
                 eprint_raw("\u{1b}[31mpanic\u{1b}[0m: out of ideas, token opensesame-42\n");
                 std::process::exit(7);
             }
+            "hang" => loop {
+                std::thread::park();
+            },
             "shout" => {
                 eprint_raw(&"what a noise\n".repeat(200_000));
                 json!({"content": [{"type": "text", "text": "done"}]})
@@ -260,6 +263,7 @@ pub fn tools() -> Vec<Value> {
         "ask",
         "slow",
         "spawn",
+        "hang",
     ];
     tools.extend(plain.map(|name| json!({"name": name, "inputSchema": object})));
     tools

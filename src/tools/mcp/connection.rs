@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, PaginatedRequestParams, ProtocolVersion};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientRequest, JsonObject, PaginatedRequestParams, PingRequest,
+    ProtocolVersion,
+};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RoleClient, RunningService};
 use rmcp::{Peer, ServiceError};
 use tokio::time::{Instant, timeout};
@@ -14,7 +17,7 @@ use crate::base::{sanitize, text};
 use crate::config::Server;
 use crate::process::{Exit, Process};
 use crate::tools::mcp::client::Client;
-use crate::tools::mcp::failure::{chain, complaint, seconds};
+use crate::tools::mcp::failure::{chain, complaint, seconds, unsent};
 use crate::tools::mcp::offers::Offers;
 use crate::tools::mcp::pool::Options;
 use crate::tools::mcp::transport::{self, Line};
@@ -28,6 +31,8 @@ const MOST_TOOLS: usize = 2_000;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How long the end of a process may take to be noticed after its pipe closed.
 const POST_MORTEM: Duration = Duration::from_millis(500);
+/// How often a server elsewhere is asked whether it is still there, while somebody waits for it.
+const PULSE: Duration = Duration::from_secs(5);
 const LAST_LINES: usize = 10;
 const LAST_BYTES: usize = 2_000;
 
@@ -40,6 +45,8 @@ pub(super) struct Connection {
     listing: Mutex<(Arc<Offers>, Instant)>,
     stale: Arc<AtomicBool>,
     since: Instant,
+    /// When it last answered anything.
+    heard: Mutex<Instant>,
 }
 
 impl Connection {
@@ -104,7 +111,52 @@ impl Connection {
 
     /// Calls a tool. Dropping the future tells the server to stop.
     pub(super) async fn call(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, ServiceError> {
-        self.service.call_tool(CallToolRequestParams::new(name.to_owned()).with_arguments(arguments)).await
+        let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
+        let called = tokio::select! {
+            called = self.service.call_tool(params) => called,
+            error = self.faded() => Err(error),
+        };
+        self.hear(&called);
+        called
+    }
+
+    /// Waits until a server elsewhere is found to be gone. That of a process shows without asking.
+    async fn faded(&self) -> ServiceError {
+        if self.process.is_some() {
+            return std::future::pending().await;
+        }
+        loop {
+            tokio::time::sleep(PULSE).await;
+            // One that is too busy to answer is not gone.
+            if let Ok(Err(error)) = timeout(PULSE, self.ping()).await
+                && is_lost(&error)
+            {
+                return error;
+            }
+        }
+    }
+
+    /// Tells whether the server has answered anybody since `then`, or does so now, within `limit`.
+    pub(super) async fn answers(&self, then: Instant, limit: Duration) -> bool {
+        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard > then || matches!(timeout(limit, self.ping()).await, Ok(Ok(())))
+    }
+
+    /// Asks for a sign of life. A refusal is one.
+    async fn ping(&self) -> Result<(), ServiceError> {
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        let answered = self.service.peer().send_request(ping).await;
+        self.hear(&answered);
+        match answered {
+            Err(error) if is_lost(&error) => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    fn hear<T>(&self, answered: &Result<T, ServiceError>) {
+        if matches!(answered, Ok(_) | Err(ServiceError::McpError(_))) {
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
     }
 
     /// Returns how it ended, and its last words.
@@ -172,8 +224,8 @@ impl Attempt<'_> {
             Some(Ok(service)) => match self.within(list(service.peer(), name)).await {
                 Some(Ok(offers)) => {
                     let listing = Mutex::new((Arc::new(offers), Instant::now()));
-                    let (server, since) = (name.clone(), Instant::now());
-                    return Ok(Connection { service, process, server, listing, stale, since });
+                    let (server, since, heard) = (name.clone(), Instant::now(), Mutex::new(Instant::now()));
+                    return Ok(Connection { service, process, server, listing, stale, since, heard });
                 }
                 Some(Err(error)) => Trouble {
                     reason: format!("Its tools could not be listed: {}.", service_error(&error)),
@@ -277,6 +329,7 @@ pub(super) fn is_lost(error: &ServiceError) -> bool {
 pub(super) fn service_error(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(data) => complaint(data),
+        ServiceError::TransportSend(error) => unsent(error),
         other => chain(other),
     }
 }
@@ -289,6 +342,9 @@ fn initialize_error(error: &ClientInitializeError) -> String {
         ClientInitializeError::JsonRpcError(data) => format!("It refused to work with us: {}.", complaint(data)),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => initialize_error(fallback),
         ClientInitializeError::ConnectionClosed(_) => "It hung up before it was ready.".to_owned(),
-        other => format!("It could not be reached: {}.", chain(other)),
+        ClientInitializeError::TransportError { error, .. } => {
+            format!("It could not be reached: {}.", unsent(error))
+        }
+        other => format!("It could not be understood: {}.", chain(other)),
     }
 }

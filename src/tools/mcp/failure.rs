@@ -4,6 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use rmcp::model::ErrorData;
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::base::text;
 
@@ -20,7 +22,7 @@ pub(super) enum Failure {
     )]
     NotOffered { server: String, tool: String },
     #[error(
-        "The server \"{server}\" went away while it worked on this ({how}). Whether the call took effect is unknown; look before you retry. The next call starts it again.{last_words}"
+        "The server \"{server}\" went away while it worked on this ({how}). Whether the call took effect is unknown; look before you retry. The next call tries it anew.{last_words}"
     )]
     Gone { server: String, how: String, last_words: String },
     #[error(
@@ -59,6 +61,15 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
         cause = inner.source();
     }
     cut(&line)
+}
+
+/// Returns why a message could not be sent. What carried it is nobody's business.
+pub(super) fn unsent(error: &DynamicTransportError) -> String {
+    match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        // It does not name its cause as one.
+        Some(StreamableHttpError::Client(error)) => chain(error),
+        _ => chain(error.error.as_ref()),
+    }
 }
 
 /// Returns a duration as a person says it.

@@ -26,6 +26,8 @@ use crate::tools::names;
 
 /// What is left on top of a start's own limit, for ending what did not start.
 const START_SLACK: Duration = Duration::from_secs(10);
+/// How long a server that let a call time out may take to show that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// How a server is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -158,7 +160,19 @@ impl Slot {
                 Err(error) => Err(self.explain(&connection, error).await),
             }
         };
-        timeout(limit, work).await.unwrap_or_else(|_| Err(timed_out()))
+        let asked = Instant::now();
+        timeout(limit, work).await.unwrap_or_else(|_| {
+            tokio::spawn(Arc::clone(self).doubt(Arc::clone(&connection), asked));
+            Err(timed_out())
+        })
+    }
+
+    /// Gives a connection up if its server answers nobody any more. A call that takes too long alone proves nothing.
+    async fn doubt(self: Arc<Self>, connection: Arc<Connection>, since: Instant) {
+        let patience = self.server.server.timeout.min(SIGN_OF_LIFE);
+        if !connection.answers(since, patience).await {
+            self.bury(&connection, || "It no longer answered.".to_owned());
+        }
     }
 
     /// Returns `text` without this server's secrets.
@@ -289,15 +303,19 @@ impl Slot {
     async fn lost(self: &Arc<Self>, connection: &Arc<Connection>, error: &ServiceError) -> Failure {
         let (ending, last_words) = connection.epitaph().await;
         let how = self.clean(&ending.unwrap_or_else(|| service_error(error)));
-        // Of all whose calls were lost with it, the first counts.
+        self.bury(connection, || self.clean(&format!("It ended ({how}).{last_words}")));
+        Failure::Gone { server: self.name().to_owned(), how, last_words }
+    }
+
+    /// Takes a connection out of use. Of all whose calls were lost with it, the first counts.
+    fn bury(&self, connection: &Arc<Connection>, reason: impl FnOnce() -> String) {
         self.phase.send_if_modified(|phase| {
             let same = matches!(phase, Phase::Ready(current) if Arc::ptr_eq(current, connection));
             if same {
-                *phase = self.after(connection, self.clean(&format!("It ended ({how}).{last_words}")));
+                *phase = self.after(connection, reason());
             }
             same
         });
-        Failure::Gone { server: self.name().to_owned(), how, last_words }
     }
 
     /// Lets the server go once nobody has used it for a while.

@@ -1,0 +1,195 @@
+//! The HTTP client for servers that run elsewhere: whose headers go where, and what a half-said refusal means.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, ClientBuilder, Url};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::{BoxedSseResponse, ExponentialBackoff};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+};
+
+use crate::base::Secret;
+use crate::config::settings::Endpoint;
+use crate::tools::mcp::failure::chain;
+
+const CONNECT: Duration = Duration::from_secs(10);
+const REDIRECTS: usize = 5;
+/// How long a broken stream of events waits at most before it is opened again.
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// How many calls may wait for the headers of their answer at once.
+const CONCURRENT: usize = 256;
+/// The longest message that a stream of events may hold.
+const LONGEST_EVENT: usize = 16 << 20;
+
+/// Returns the way to the server at `url`.
+pub(super) fn transport(
+    url: &Endpoint,
+    headers: &BTreeMap<String, Secret>,
+) -> Result<StreamableHttpClientTransport<Caller>, String> {
+    let mut sent = HeaderMap::new();
+    for (header, value) in headers {
+        let unusable = || format!("The header \"{header}\" of its entry cannot be sent.");
+        let name = HeaderName::from_bytes(header.as_bytes()).map_err(|_| unusable())?;
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| unusable())?;
+        value.set_sensitive(true);
+        sent.insert(name, value);
+    }
+    let caller = Caller(client(url, &sent)?);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.expose())
+        .max_concurrent_requests(CONCURRENT)
+        .max_sse_event_size(LONGEST_EVENT);
+    let mut retries = ExponentialBackoff::default();
+    retries.max_delay = Some(LONGEST_RETRY);
+    config.retry_config = Arc::new(retries);
+    Ok(StreamableHttpClientTransport::with_client(caller, config))
+}
+
+fn client(url: &Endpoint, headers: &HeaderMap) -> Result<reqwest::Client, String> {
+    let address = Url::parse(url.expose()).map_err(|error| format!("Its address cannot be used: {error}."))?;
+    let builder = || {
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("mxd/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .default_headers(headers.clone())
+            .redirect(same_origin())
+            // A connection that is used again right after a half-read answer stalls on delayed acknowledgements.
+            .pool_max_idle_per_host(0);
+        if is_this_machine(&address) { builder.no_proxy() } else { builder }
+    };
+    let built = builder().build();
+    // Without CA certificates nothing can be built, though an address without TLS needs none of them.
+    let built = if address.scheme() == "http" { built.or_else(|_| without_certificates(builder())) } else { built };
+    built.map_err(|error| {
+        let problem = chain(&error);
+        format!("The HTTP client cannot be built: {problem}; install CA certificates or set SSL_CERT_FILE.")
+    })
+}
+
+fn without_certificates(builder: ClientBuilder) -> reqwest::Result<reqwest::Client> {
+    builder.tls_certs_only(std::iter::empty::<Certificate>()).build()
+}
+
+/// Headers are for the host that the person named, and for no other.
+fn same_origin() -> Policy {
+    Policy::custom(|attempt| {
+        let first = attempt.previous().first().map(Url::origin);
+        if attempt.previous().len() > REDIRECTS {
+            attempt.error("too many redirects")
+        } else if first == Some(attempt.url().origin()) {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    })
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Sends requests, and sees to it that every one is answered.
+///
+/// A server may refuse a request without saying which one, above all when it was started anew and does not know the
+/// session. Nobody would ever be told; so a session that is refused like that counts as expired, which renews it.
+#[derive(Clone)]
+pub(super) struct Caller(reqwest::Client);
+
+type Answered = Result<StreamableHttpPostResponse, StreamableHttpError<reqwest::Error>>;
+
+impl StreamableHttpClient for Caller {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Answered {
+        let most = LONGEST_EVENT;
+        self.post_message_with_max_sse_event_size(uri, message, session_id, auth_header, custom_headers, most).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Answered {
+        let asked = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Notification(_) | JsonRpcMessage::Error(_) => None,
+        };
+        let in_session = session_id.is_some();
+        let size = max_sse_event_size;
+        let posted =
+            self.0.post_message_with_max_sse_event_size(uri, message, session_id, auth_header, custom_headers, size);
+        match (posted.await?, asked) {
+            (StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), _), Some(_))
+                if error.id.is_none() && in_session =>
+            {
+                Err(StreamableHttpError::SessionExpired)
+            }
+            (StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session), Some(asked))
+                if error.id.is_none() =>
+            {
+                error.id = Some(asked);
+                Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session))
+            }
+            (answer, _) => Ok(answer),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), StreamableHttpError<Self::Error>> {
+        self.0.delete_session(uri, session_id, auth_header, custom_headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxedSseResponse, StreamableHttpError<Self::Error>> {
+        self.0.get_stream(uri, session_id, last_event_id, auth_header, custom_headers).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Result<BoxedSseResponse, StreamableHttpError<Self::Error>> {
+        let size = max_sse_event_size;
+        let opened = self.0.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            custom_headers,
+            size,
+        );
+        opened.await
+    }
+}
