@@ -129,7 +129,8 @@ impl Disk for RealDisk {
     }
 
     fn parallel_syncs(&self) -> usize {
-        // Measured: more than this gains nothing on a file system whose journal commits for everybody at once.
+        // Where a journal commits for everybody at once, most of the gain is there from eight on; see
+        // docs/performance.md.
         16
     }
 }
