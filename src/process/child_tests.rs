@@ -135,3 +135,21 @@ async fn a_daemon_that_left_group_session_and_output_is_still_ours() {
     assert!(table::get(daemon).is_none_or(|entry| entry.zombie));
     assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 0);
 }
+
+#[tokio::test]
+async fn a_child_can_be_spoken_with_while_its_errors_are_captured() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo ready >&2; while read -r line; do echo \"you said $line\"; done; echo over >&2";
+    let (process, Dialogue { mut input, output }) = converse(spec(&folder, script)).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
+    let mut lines = BufReader::new(output).lines();
+    for word in ["one", "two"] {
+        input.write_all(format!("{word}\n").as_bytes()).await.unwrap();
+        assert_eq!(lines.next_line().await.unwrap().unwrap(), format!("you said {word}"));
+    }
+    drop(input);
+    assert_eq!(process.gone().await.code, Some(0), "the end of its input ends it");
+    assert_eq!(String::from_utf8(process.output().glimpse().head).unwrap(), "ready\nover\n");
+    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 0);
+}

@@ -147,9 +147,9 @@ async fn an_interrupted_call_answers_at_once_and_the_server_is_told() {
         let running = tokio::spawn(async move { execute(&call, &context).await });
         until("the call has arrived", || servers.notes().len() > before).await;
         if teardown {
-            tokens.teardown.cancel()
+            tokens.teardown.cancel();
         } else {
-            tokens.interrupt.cancel()
+            tokens.interrupt.cancel();
         }
         let reply = tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
         assert!(reply.is_error && reply.text.starts_with("Interrupted."), "{}", reply.text);

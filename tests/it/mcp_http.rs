@@ -72,7 +72,7 @@ fn sent(site: &Site, message: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], session, message.to_string()).into_response()
 }
 
-async fn open(site: &Arc<Site>, at: Option<SocketAddr>) -> (SocketAddr, JoinHandle<()>) {
+fn open(site: &Arc<Site>, at: Option<SocketAddr>) -> (SocketAddr, JoinHandle<()>) {
     let address = at.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.set_reuseaddr(true).unwrap();
@@ -92,7 +92,7 @@ async fn a_server_at_an_address_gets_its_headers_with_every_request() {
     for streams in [false, true] {
         let site = Arc::new(Site::default());
         site.streams.store(streams, Ordering::Relaxed);
-        let (address, running) = open(&site, None).await;
+        let (address, running) = open(&site, None);
         let servers = Servers::new(|_| entry(address, TOKEN), |_| {}).await;
         assert_eq!(servers.missing, []);
         assert_eq!(servers.call("echo", json!({"text": "over there"})).await.text, "over there");
@@ -106,7 +106,7 @@ async fn a_server_at_an_address_gets_its_headers_with_every_request() {
 #[tokio::test]
 async fn a_refusal_is_told_without_the_token() {
     let site = Arc::new(Site::default());
-    let (address, running) = open(&site, None).await;
+    let (address, running) = open(&site, None);
     let servers = Servers::new(|_| entry(address, "Bearer wrong-wrong-99"), |_| {}).await;
     let [missing] = servers.missing.as_slice() else { panic!("{:?}", servers.missing) };
     assert!(missing.reason.contains("403"), "{missing:?}");
@@ -117,7 +117,7 @@ async fn a_refusal_is_told_without_the_token() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_went_away_is_reached_again_when_it_is_back() {
     let site = Arc::new(Site::default());
-    let (address, running) = open(&site, None).await;
+    let (address, running) = open(&site, None);
     let servers = Servers::new(|_| entry(address, TOKEN), |_| {}).await;
     assert_eq!(servers.call("echo", json!({"text": "one"})).await.text, "one");
     running.abort();
@@ -126,7 +126,7 @@ async fn a_server_that_went_away_is_reached_again_when_it_is_back() {
     assert!(reply.is_error && reply.text.contains("went away"), "{}", reply.text);
     assert!(reply.text.to_lowercase().contains("connection refused"), "{}", reply.text);
     assert!(!reply.text.contains("hush-hush") && !reply.text.contains("not-for-logs"), "{}", reply.text);
-    let (_, running) = open(&site, Some(address)).await;
+    let (_, running) = open(&site, Some(address));
     assert_eq!(servers.call("echo", json!({"text": "three"})).await.text, "three");
     let shaken = site.methods.lock().unwrap().iter().filter(|method| *method == "initialize").count();
     assert_eq!((shaken, site.calls.load(Ordering::Relaxed)), (2, 2));
@@ -137,7 +137,7 @@ async fn a_server_that_went_away_is_reached_again_when_it_is_back() {
 #[tokio::test]
 async fn a_server_that_forgot_the_session_is_met_anew() {
     let site = Arc::new(Site::default());
-    let (address, running) = open(&site, None).await;
+    let (address, running) = open(&site, None);
     let servers = Servers::new(|_| entry(address, TOKEN), |_| {}).await;
     assert_eq!(servers.call("echo", json!({"text": "one"})).await.text, "one");
     site.life.fetch_add(1, Ordering::Relaxed);

@@ -209,8 +209,10 @@ impl Server {
                 return None;
             }
             "spawn" => {
-                let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-                json!({"content": [{"type": "text", "text": child.id().to_string()}]})
+                let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+                let pid = child.id().to_string();
+                std::thread::spawn(move || child.wait());
+                json!({"content": [{"type": "text", "text": pid}]})
             }
             _ => return Some(error(id, -32602, &format!("Unknown tool: {name} in mode {}", self.mode))),
         };

@@ -298,7 +298,7 @@ async fn list(peer: &Peer<RoleClient>, server: &str) -> Result<Offers, ServiceEr
     tools.truncate(MOST_TOOLS);
     let mut offers = Offers::new(server, tools);
     if excess > 0 || cursor.is_some() {
-        offers.left_out.push(format!("it lists more than {MOST_TOOLS} tools; the rest is left out"));
+        offers.left_out.push(format!("It lists more than {MOST_TOOLS} tools; the rest is left out."));
     }
     Ok(offers)
 }

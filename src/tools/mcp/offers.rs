@@ -16,7 +16,7 @@ use crate::tools::tool::Effect;
 /// The longest name that every vendor can be given, be it shortened on its wire.
 const LONGEST_NAME: usize = 128;
 /// What one tool may take of every request: more is a mistake that would be paid for with every turn.
-const LONGEST_SCHEMA: usize = 64 << 10;
+const LONGEST_SCHEMA: usize = 64_000;
 const LONGEST_DESCRIPTION: usize = 8 << 10;
 
 /// A tool of a server.
@@ -57,7 +57,7 @@ impl Offers {
     }
 
     fn leave_out(&mut self, name: &str, reason: &str) {
-        self.left_out.push(format!("its tool \"{}\" is left out: {reason}", text::headline(name, 60)));
+        self.left_out.push(format!("Its tool \"{}\" is left out: {reason}.", text::headline(name, 60)));
     }
 }
 

@@ -40,7 +40,8 @@ pub struct Options {
 /// How long everything may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long [`Pool::tools`] waits for servers that are not ready.
+    /// How long [`Pool::tools`] waits for servers that are not ready. A little longer than the 10 s after which a
+    /// server that ignores the newer greeting is greeted in the older way.
     pub wait: Duration,
     /// How long a server may take to get ready, whoever waits for it. Some are downloaded first.
     pub start: Duration,
@@ -50,7 +51,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { wait: Duration::from_secs(10), start: Duration::from_secs(60), grace: Duration::from_secs(60) }
+        Self { wait: Duration::from_secs(12), start: Duration::from_secs(60), grace: Duration::from_secs(60) }
     }
 }
 
