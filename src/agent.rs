@@ -8,9 +8,13 @@ pub mod compaction;
 pub mod control;
 pub mod conversation;
 pub mod driver;
+pub mod fork;
 pub mod gauge;
 pub mod loop_watch;
 pub mod machine;
+pub mod prepare;
 pub mod prompt;
 pub mod purse;
 pub mod resume;
+#[cfg(test)]
+mod testing;

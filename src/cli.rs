@@ -1,10 +1,11 @@
 //! The command line: what can be asked, and how answers and failures are said.
 //!
-//! Commands are thin. They find the project, call the rooms that do the work, and talk through one [`console`].
+//! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
 mod check;
 mod config;
 mod console;
+mod diary;
 mod init;
 mod log;
 mod mcp;
@@ -70,6 +71,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if let Ok(home) = place::home() {
+        diary::start(&home);
+    }
     let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {

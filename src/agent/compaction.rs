@@ -3,10 +3,10 @@
 //! A summary replaces everything the agent knows, so a bad one is worse than none: what is missing, empty, refused or
 //! absurdly short is not accepted, and the conversation stays.
 
-use crate::model::conversation::{Block, Role, Speech};
+use crate::model::conversation::{Block, Role, Speech, ToolUse};
 use crate::model::{Content, render};
 
-use crate::base::text;
+use crate::base::{Json, text};
 
 /// How near to the threshold an estimate must come before it is worth an exact count.
 pub const COUNT_MARGIN: u64 = 16_000;
@@ -96,7 +96,14 @@ pub fn request(speeches: &[Speech], trim: Trim) -> Vec<Speech> {
     let mut speeches: Vec<Speech> = match trim {
         Trim::Whole => speeches.to_vec(),
         Trim::LongResults => speeches.iter().map(|speech| trimmed(speech, 8_000, false)).collect(),
-        Trim::Everything => speeches.iter().map(|speech| trimmed(speech, 1_000, true)).collect(),
+        Trim::Everything => {
+            // The last response keeps its thinking: where calls follow it, vendors insist on it.
+            let last = speeches.iter().rposition(|speech| speech.role == Role::Assistant);
+            let trim = |(at, speech)| {
+                if Some(at) == last { trimmed(speech, 1_000, false) } else { trimmed(speech, 1_000, true) }
+            };
+            speeches.iter().enumerate().map(trim).collect()
+        }
     };
     let instruction = Block::Text(INSTRUCTION.to_owned());
     match speeches.last_mut() {
@@ -120,6 +127,11 @@ fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {
             Some(Block::ToolResult(outcome))
         }
         Block::Text(text) if everything => Some(Block::Text(ends(text, bytes))),
+        Block::ToolUse(call) if call.input.as_str().len() > bytes => {
+            let left_out = text::size(call.input.as_str().len() as u64);
+            let input = Json::of(&serde_json::json!({ "left_out": left_out })).unwrap_or_default();
+            Some(Block::ToolUse(ToolUse { input, ..call.clone() }))
+        }
         Block::Thinking(_) | Block::Image(_) if everything => None,
         Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::ToolUse(_) => Some(block.clone()),
     });

@@ -62,6 +62,14 @@ pub fn plan(calls: Vec<ToolUse>, cut: Option<&str>) -> Plan {
     plan
 }
 
+/// Answers calls that must not be run, because the response they came in broke off.
+pub fn none(calls: Vec<ToolUse>) -> Plan {
+    let settled = calls.into_iter().map(|call| (call, true, BROKEN_OFF)).collect();
+    Plan { run: Vec::new(), settled, sleep: None }
+}
+
+const BROKEN_OFF: &str = "Not run: your response broke off, so this call may be incomplete. Make it again if it is still \
+                          needed.";
 const CUT: &str = "Not run: the output limit cut this call off before its input was complete. \
                    Make the call again with less text, or split the work into several calls.";
 const YIELD_WITH_OTHERS: &str = "Nothing to wait for: the other calls of this turn have been answered. \

@@ -138,6 +138,13 @@ impl Conversation {
     }
 
     fn consume(&mut self, ids: &[MessageId]) {
+        // Images stand last in a turn. One that may have been sent already must not get words in front of them.
+        let closed = self.speeches.last().is_some_and(|speech| {
+            speech.role == Role::User && speech.blocks.iter().any(|block| matches!(block, Block::Image(_)))
+        });
+        if closed {
+            self.speeches.push(Speech { role: Role::User, blocks: Vec::new() });
+        }
         let messages: Vec<Message> = ids.iter().filter_map(|id| self.sent.take(*id)).collect();
         for message in messages {
             self.has_work_context |= message.from == Source::WorkContext;
@@ -146,6 +153,7 @@ impl Conversation {
             }
             message.images.into_iter().for_each(|image| self.hear(Block::Image(image)));
         }
+        self.speeches.pop_if(|speech| speech.blocks.is_empty());
     }
 }
 

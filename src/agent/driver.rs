@@ -13,6 +13,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared};
@@ -22,7 +23,7 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
 use crate::model::message::{Message, Source};
-use crate::provider::{Facts, Gate, Provider};
+use crate::provider::{Catalogue, Facts, Gate, Provider};
 use crate::store::{Store, StoreError};
 use crate::tools;
 use requests::Requests;
@@ -41,6 +42,8 @@ pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub gate: Arc<Gate>,
     pub facts: Facts,
+    /// What is known of other models, should the person choose one.
+    pub catalogue: Catalogue,
     pub tools: tools::Context,
     pub preparer: Arc<dyn Preparer>,
     pub purse: Purse,
@@ -58,6 +61,8 @@ pub struct Setup {
 pub enum Word {
     /// Somebody wrote into the session.
     Heard(Box<Event>, Delivery),
+    /// The person takes messages back.
+    Withdraw(Vec<MessageId>),
     Interrupt,
     Teardown(InterruptReason),
 }
@@ -111,6 +116,7 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Exit, StoreError> {
         tools_cancel: CancellationToken::new(),
         sleep_cancel: CancellationToken::new(),
         chosen_model: None,
+        shown_in_vain: false,
         exit: None,
         setup,
     };
@@ -134,6 +140,8 @@ struct Run {
     tools_cancel: CancellationToken,
     sleep_cancel: CancellationToken,
     chosen_model: Option<String>,
+    /// A request failed after some of its response may have been shown.
+    shown_in_vain: bool,
     exit: Option<Exit>,
 }
 
@@ -151,6 +159,7 @@ impl Run {
                 biased;
                 word = ear.recv(), if !deaf => match word {
                     Some(Word::Heard(event, delivery)) => self.step(Input::Heard { event, delivery }),
+                    Some(Word::Withdraw(ids)) => self.step(Input::Withdraw { ids }),
                     Some(Word::Interrupt) => self.step(Input::Interrupt),
                     Some(Word::Teardown(reason)) => self.step(Input::Teardown(reason)),
                     // Nobody can reach this run any more, so nobody can want it to go on.
@@ -189,14 +198,15 @@ impl Run {
                     let _ = self.setup.events.send(event.clone());
                 }
             }
+            Input::Failed { .. } => self.shown_in_vain = true,
             Input::Start
             | Input::SaveFailed { .. }
             | Input::Heard { .. }
+            | Input::Withdraw { .. }
             | Input::Prepared(_)
             | Input::Counted { .. }
             | Input::Reserved(_)
             | Input::Response { .. }
-            | Input::Failed { .. }
             | Input::ToolFinished { .. }
             | Input::Timer { .. }
             | Input::Interrupt
@@ -239,11 +249,10 @@ impl Run {
             Effect::CancelSleep { .. } => self.sleep_cancel.cancel(),
             Effect::Activity(activity) => self.setup.tools.live.send(Live::Activity { activity }),
             Effect::Retrying { attempt, of, millis, reason } => {
-                let wait = i64::try_from(millis).unwrap_or(i64::MAX);
-                let until = Timestamp::from_millis(self.now().as_millis().saturating_add(wait));
+                let until = self.now().later(Duration::from_millis(millis));
                 self.setup.tools.live.send(Live::Retry { attempt, of, until, reason });
             }
-            Effect::UseModel { model } => self.chosen_model = Some(model),
+            Effect::UseModel { model } => self.use_model(model),
             Effect::Park => {}
             Effect::Exit(exit) => self.exit = Some(exit),
         }
@@ -295,7 +304,8 @@ impl Run {
             context.tokens.interrupt = self.tools_cancel.clone();
             let (id, name) = (call.call.clone(), call.name.clone());
             // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
-            let running = tokio::spawn(async move { tools::execute(&call, &context).await });
+            // Nor may it go on when the run is gone and nobody will ever hear of it.
+            let running = AbortOnDropHandle::new(tokio::spawn(async move { tools::execute(&call, &context).await }));
             let finished = async move {
                 let mut reply = running.await.unwrap_or_else(|_| tools::Reply::error("The tool did not come back."));
                 let control = reply.control.take();
@@ -307,7 +317,7 @@ impl Run {
     }
 
     /// In debug builds: what grew event by event must be what the log gives as a whole.
-    async fn check_against_log(&self) {
+    async fn check_against_log(&mut self) {
         if !cfg!(debug_assertions) {
             return;
         }

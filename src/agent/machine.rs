@@ -1,6 +1,6 @@
 //! What one run does next, as a pure function: `step(&mut self, now, input) -> Vec<Effect>`.
 //!
-//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way ([`Phase`]); inputs that do
+//! No runtime, no clock, no disk, no network. At any moment exactly one thing is under way, its phase; inputs that do
 //! not concern it are remembered and looked at when it is over. Invariants: an event changes the state only when the
 //! store has acknowledged it; every call of a response is answered exactly once, or left open on purpose (`yield`,
 //! `done`) or by a crash (then [`resume`] answers it); the run never waits without a phase that says for what.
@@ -8,12 +8,14 @@
 mod asking;
 mod compacting;
 mod failing;
+mod hearing;
 mod io;
 mod responding;
 mod tooling;
 
 use std::collections::BTreeSet;
 
+pub(in crate::agent) use asking::About;
 pub use io::{BudgetVerdict, Delivery, Effect, Input, Limits, Prepared, Purpose};
 
 use crate::agent::control;
@@ -22,12 +24,12 @@ use crate::agent::gauge::Gauge;
 use crate::agent::loop_watch::{LoopWatch, Verdict};
 use crate::agent::resume::{self, Resume};
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
+use crate::model::AskKind;
 use crate::model::conversation::Role;
-use crate::model::event::{Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, ToolResult};
+use crate::model::event::{AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
-use crate::model::{AskKind, Content};
 
 /// One run of one task.
 #[derive(Debug)]
@@ -43,6 +45,13 @@ pub struct Machine {
     tries: Tries,
     /// Messages that are to wait until the agent would otherwise sleep.
     held: BTreeSet<MessageId>,
+    /// Messages on their way into the conversation, and messages on their way out of the session. None is both.
+    handed_over: BTreeSet<MessageId>,
+    withdrawing: BTreeSet<MessageId>,
+    /// Answers that this run has acted on.
+    acted_on: BTreeSet<AskId>,
+    /// The agent slept when the person asked for a summary.
+    asleep: bool,
     /// The person cut the agent short: it owes nothing until it is spoken to.
     halted: bool,
     /// The last event that was in the log when it was taken up. News of it, or of anything before it, is no news.
@@ -111,7 +120,8 @@ impl Machine {
     /// Takes up a session from its active log. Nothing happens before [`Input::Start`].
     pub fn new(events: &[Event], limits: Limits, ids: IdSource) -> Self {
         let state = SessionState::replay(events);
-        let halted = state.messages.iter().any(|message| message.from == Source::Interrupt);
+        let halted = state.messages.iter().any(|message| message.from == Source::Interrupt)
+            || state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
         Self {
             ids,
             limits,
@@ -123,6 +133,10 @@ impl Machine {
             wants: Wants::default(),
             tries: Tries::default(),
             held: BTreeSet::new(),
+            handed_over: BTreeSet::new(),
+            withdrawing: BTreeSet::new(),
+            acted_on: BTreeSet::new(),
+            asleep: false,
             halted,
             known: events.iter().map(|event| event.id).max(),
             numbers: 0,
@@ -136,6 +150,16 @@ impl Machine {
 
     pub fn state(&self) -> &SessionState {
         &self.state
+    }
+
+    /// Takes note that another model, with another window, is used from now on.
+    pub fn use_window(&mut self, window: u64) {
+        self.limits.window = Some(window);
+    }
+
+    /// Returns about how many tokens the next request has.
+    pub fn context_tokens(&self) -> u64 {
+        self.gauge.tokens()
     }
 
     /// Tells whether the run is over.
@@ -184,6 +208,7 @@ impl Machine {
                 self.failed(now, number, &error, usage.map(|usage| *usage), jitter);
             }
             Input::ToolFinished { result, control } => self.tool_finished(*result, control.as_ref()),
+            Input::Withdraw { ids } => self.withdraw(&ids),
             Input::Timer { timer } => {
                 if let Phase::Backoff { timer: waiting, purpose, attempt } = self.phase
                     && waiting == timer
@@ -226,6 +251,10 @@ impl Machine {
         self.state.apply(event);
         self.gauge.apply(event);
         self.watch.apply(event);
+        // What was said before a summary is in it, or in what the marker carries: late news of it is no news.
+        if matches!(event.body, Body::CompactMarker(_)) {
+            self.known = self.known.max(Some(event.id));
+        }
     }
 
     fn number(&mut self) -> u64 {
@@ -255,8 +284,8 @@ impl Machine {
         match then {
             Then::End(exit) => self.finish(exit),
             Then::Tools(plan) if cut_short => self.leave_unrun(now, plan),
-            Then::Call { purpose: Purpose::Respond, .. } | Then::Wait { .. } if cut_short => self.advance(now),
-            Then::Call { .. } | Then::Ask { .. } if self.wants.teardown.is_some() => self.advance(now),
+            Then::Call { .. } | Then::Wait { .. } if cut_short => self.advance(now),
+            Then::Ask { .. } if self.wants.teardown.is_some() => self.advance(now),
             Then::Advance => self.advance(now),
             Then::Call { purpose, attempt } => self.call(purpose, attempt),
             Then::Wait { millis, purpose, attempt, reason, of } => {
@@ -277,8 +306,13 @@ impl Machine {
         }
         if std::mem::take(&mut self.wants.interrupt) {
             self.halted = true;
-            let notice = self.message(now, Source::Interrupt, INTERRUPTED);
-            return self.save(vec![notice.into()], Then::Advance);
+            let mut bodies = vec![Body::from(self.message(now, Source::Interrupt, INTERRUPTED))];
+            // A summary that was asked for is cut short too, and not begun again behind the person's back.
+            bodies.extend(self.drop_wishes());
+            return self.save(bodies, Then::Advance);
+        }
+        if let Some((about, answer)) = self.standing_decision() {
+            return self.answered(now, about, &answer);
         }
         if let Some((ask, about)) = self.standing_ask() {
             return self.settle_standing(ask, about);
@@ -287,7 +321,7 @@ impl Machine {
         if !manual.is_empty() {
             return self.compact_by_hand(manual);
         }
-        let spoken_to = self.state.messages.iter().any(wakes);
+        let spoken_to = self.spoken_to();
         if !spoken_to && (self.halted || !self.owes_response()) {
             return self.park();
         }
@@ -311,61 +345,11 @@ impl Machine {
         self.conversation.last_role() == Some(Role::User) && self.state.turns.open.is_empty()
     }
 
-    /// Tells whether a work context was made and only has to be handed over.
-    fn context_waits(&self) -> bool {
-        self.conversation.config().is_some()
-            && self.state.messages.iter().any(|message| message.from == Source::WorkContext)
-    }
-
-    fn control_messages(&self) -> Vec<MessageId> {
-        self.state.messages.iter().filter(|message| message.from == Source::Compact).map(|message| message.id).collect()
-    }
-
-    /// Returns what hands the waiting messages over: the answer to the call the agent slept on, then the messages.
-    fn take_messages(&mut self) -> Vec<Body> {
-        let hold = if self.owes_response() && !self.halted { Hold::UntilIdle } else { Hold::Nothing };
-        let Some(consumed) = self.hand_over(hold) else { return Vec::new() };
-        let mut bodies = self.wake_answer();
-        bodies.push(consumed);
-        bodies
-    }
-
-    /// Returns the event that makes the waiting messages part of the conversation, what the agent must know before
-    /// anything else first.
-    fn hand_over(&mut self, hold: Hold) -> Option<Body> {
-        let mut waiting: Vec<&Message> = self
-            .state
-            .messages
-            .iter()
-            .filter(|message| message.from.is_visible())
-            .filter(|message| hold == Hold::Nothing || !self.held.contains(&message.id))
-            .collect();
-        if waiting.is_empty() {
-            return None;
-        }
-        waiting.sort_by_key(|message| match message.from {
-            Source::WorkContext => 0,
-            Source::CompactedResume => 1,
-            _ => 2,
-        });
-        self.halted &= !waiting.iter().any(|message| wakes(message));
-        // What we said ourselves is no reason to start counting anew.
-        if waiting.iter().any(|message| wakes(message) && message.from != Source::Notice) {
-            self.watch.spoken_to();
-            self.tries.unfinished = 0;
-        }
-        Some(MessagesConsumed { ids: waiting.iter().map(|message| message.id).collect() }.into())
-    }
-
-    /// Returns the results of the calls that the agent slept on.
-    fn wake_answer(&self) -> Vec<Body> {
-        self.state.turns.open.iter().map(|call| Body::from(woken(call))).collect()
-    }
-
     /// Looks at every limit before a request. Tells whether it may be made; if not, something else is under way.
     fn within_limits(&mut self, now: Timestamp) -> bool {
         match self.watch.turn_over() {
             Verdict::Fine => {}
+            Verdict::Warn { .. } | Verdict::Ask { .. } if self.limits.may_repeat => {}
             Verdict::Warn { turns } => {
                 let notice = self.message(now, Source::Notice, &repeating(turns));
                 self.save(vec![notice.into()], Then::Advance);
@@ -411,6 +395,16 @@ impl Machine {
     }
 
     fn park(&mut self) {
+        // An answer that led to nothing that is on the disk would be acted on again after every restart.
+        let done_with: Vec<Body> = self
+            .state
+            .decisions
+            .iter()
+            .map(|decision| AskWithdrawn { id: decision.ask.id, reason: "the answer was acted on".to_owned() }.into())
+            .collect();
+        if !done_with.is_empty() {
+            return self.save(done_with, Then::Advance);
+        }
         self.phase = Phase::Parked;
         self.out.push(Effect::Activity(Activity::Idle));
         self.out.push(Effect::Park);
@@ -443,42 +437,12 @@ impl Machine {
         self.finish(Exit::Interrupted(InterruptReason::Storage(reason)));
     }
 
-    /// Takes in what somebody else wrote into the session.
-    fn heard(&mut self, now: Timestamp, event: &Event, delivery: Delivery) {
-        if self.known.is_some_and(|known| event.id <= known) {
-            return;
-        }
-        self.absorb(event);
-        if let Body::Message(message) = &event.body
-            && delivery == Delivery::Next
-        {
-            self.held.insert(message.id);
-        }
-        match self.phase {
-            Phase::Parked => {
-                let spoken_to = self.state.messages.iter().any(wakes);
-                let control = !self.control_messages().is_empty();
-                if spoken_to || control {
-                    self.advance(now);
-                }
-            }
-            Phase::Asking { ask, about } => self.heard_while_asking(now, event, ask, about),
-            Phase::Saving { .. }
-            | Phase::Preparing { .. }
-            | Phase::Counting
-            | Phase::Reserving
-            | Phase::Calling { .. }
-            | Phase::Backoff { .. }
-            | Phase::Tools(_)
-            | Phase::Ended => {}
-        }
-    }
-
     fn interrupt(&mut self, now: Timestamp) {
         match self.phase {
             // There is nothing to cut short.
             Phase::Parked | Phase::Asking { .. } | Phase::Ended => {}
-            Phase::Calling { number, purpose: Purpose::Respond, .. } => {
+            // Of a summary too: the context is as it was, and it is asked for again when it is needed.
+            Phase::Calling { number, .. } => {
                 self.wants.interrupt = true;
                 self.out.push(Effect::CancelModel { number });
             }
@@ -491,12 +455,10 @@ impl Machine {
                 self.out.push(Effect::CancelSleep { timer });
                 self.advance(now);
             }
-            // A summary that is half made helps nobody: it is looked at when the summary is there.
-            Phase::Calling { purpose: Purpose::Summarise { .. }, .. }
-            | Phase::Saving { .. }
-            | Phase::Preparing { .. }
-            | Phase::Counting
-            | Phase::Reserving => self.wants.interrupt = true,
+            // What is under way is over in a moment; then it is looked at.
+            Phase::Saving { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving => {
+                self.wants.interrupt = true;
+            }
         }
     }
 
@@ -534,21 +496,7 @@ fn woken(call: &OpenCall) -> ToolResult {
         }
         Some(control::Control::Yield | control::Control::Fork) | None => "Resumed: something was said to you.",
     };
-    settled(call, text, false)
-}
-
-/// Returns a result that was given without running anything.
-fn settled(call: &OpenCall, text: &str, is_error: bool) -> ToolResult {
-    ToolResult {
-        call: call.call.clone(),
-        name: call.name.clone(),
-        content: Content::text(text),
-        is_error,
-        images: Vec::new(),
-        full: None,
-        background: None,
-        duration_ms: 0,
-    }
+    ToolResult::unrun(call, text, false)
 }
 
 const LEFT_BEHIND: &str = "It was ended because Matrix stopped. How far it came is not known.";

@@ -1,1 +1,348 @@
+use crate::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Purpose};
+use crate::agent::testing::*;
+use crate::base::MicroUsd;
+use crate::model::conversation::Block;
+use crate::model::event::{Body, BudgetScope, Exit, InterruptReason, StopReason, Verdict};
+use crate::model::message::Source;
+use crate::model::{AskKind, SessionState};
+use crate::provider::{ApiError, ErrorClass, ResponseBlock};
+use crate::tools;
 
+#[path = "machine_tests/asks.rs"]
+mod asks;
+#[path = "machine_tests/cut_short.rs"]
+mod cut_short;
+#[path = "machine_tests/messages.rs"]
+mod messages;
+
+fn limits() -> Limits {
+    Limits { profile: "engineer".to_owned(), model: "m".to_owned(), ..Limits::default() }
+}
+
+fn begin() -> Bench {
+    Bench::calling(limits())
+}
+
+fn exit(bench: &Bench) -> Option<Exit> {
+    bench.effects.iter().find_map(|effect| match effect {
+        Effect::Exit(exit) => Some(exit.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn every_stop_reason_leads_somewhere() {
+    let table = [
+        (StopReason::EndTurn, "Done so far.", "message", ""),
+        (StopReason::EndTurn, "", "model", "Your response was empty"),
+        (StopReason::ToolUse, "But no call.", "message", ""),
+        (StopReason::ToolUse, " ", "model", "Your response was empty"),
+        (StopReason::MaxTokens, "Half a sen", "model", "reached the output limit"),
+        (StopReason::MaxTokens, "", "model", "reached the output limit"),
+        (StopReason::Pause, "Wait.", "model", "Go on."),
+        (StopReason::Interrupted, "Half", "message", ""),
+        (StopReason::ContextOverflow, "Half", "model", ""),
+        (StopReason::Refusal, "I will not.", "person", ""),
+        (StopReason::Other("tired".to_owned()), "Hm.", "person", ""),
+    ];
+    for (stop, text, waits_for, notice) in table {
+        let mut bench = begin();
+        bench.respond(response(stop.clone(), vec![ResponseBlock::Text(text.to_owned())]));
+        assert_eq!(bench.machine.waits_for(), waits_for, "{stop:?} {text:?}");
+        let notices = bench.messages(&Source::Notice).concat();
+        assert!(notices.contains(notice) && notices.is_empty() == notice.is_empty(), "{stop:?} {text:?}: {notices}");
+        assert!(bench.kinds().contains(&"turn_ended"), "{stop:?}");
+        let summarises = matches!(bench.purpose(), Purpose::Summarise { .. });
+        assert_eq!(summarises, stop == StopReason::ContextOverflow, "{stop:?}");
+    }
+}
+
+#[test]
+fn a_word_nobody_knows_is_shown_to_the_person() {
+    let mut bench = begin();
+    bench.respond(response(StopReason::Other("tired".to_owned()), Vec::new()));
+    let ask = bench.asked().unwrap();
+    assert_eq!(ask.kind, AskKind::ModelStopped);
+    assert!(ask.detail.contains("tired"));
+}
+
+#[test]
+fn a_model_that_never_finishes_is_sent_on_three_times_and_then_the_person_is_asked() {
+    let mut bench = begin();
+    for attempt in 1..=3 {
+        bench.respond(response(StopReason::MaxTokens, Vec::new()));
+        assert_eq!(bench.machine.waits_for(), "model", "{attempt}");
+    }
+    bench.respond(response(StopReason::MaxTokens, Vec::new()));
+    assert_eq!(bench.asked().unwrap().kind, AskKind::ModelStopped);
+    assert!(bench.asked().unwrap().question.contains("output limit"));
+}
+
+#[test]
+fn a_finished_response_forgives_the_unfinished_ones_before_it() {
+    let mut bench = begin();
+    for _ in 0..3 {
+        bench.respond(response(StopReason::Pause, Vec::new()));
+    }
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    bench.respond(response(StopReason::Pause, Vec::new()));
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
+fn calls_run_at_once_and_their_results_stand_in_call_order_whatever_finishes_first() {
+    let calls = ["a", "b", "c"].map(|id| call(id, "bash"));
+    for order in [["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]] {
+        let mut bench = begin();
+        bench.respond(calling(&calls));
+        let run = bench.effects.iter().find_map(|effect| match effect {
+            Effect::RunTools { calls } => Some(calls.len()),
+            _ => None,
+        });
+        assert_eq!(run, Some(3));
+        for id in order {
+            assert_eq!(bench.machine.waits_for(), "tools");
+            bench.finish(id, id);
+        }
+        assert_eq!(bench.machine.waits_for(), "model");
+        let speeches = bench.machine.conversation().speeches();
+        let answered: Vec<&str> = speeches
+            .last()
+            .unwrap()
+            .blocks
+            .iter()
+            .map(|block| match block {
+                Block::ToolResult(outcome) => outcome.call.as_str(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(answered, ["a", "b", "c"]);
+    }
+}
+
+#[test]
+fn a_result_that_comes_twice_or_for_no_call_changes_nothing() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("a", "bash"), call("b", "bash")]));
+    bench.finish("a", "one");
+    bench.finish("a", "two");
+    bench.finish("z", "three");
+    assert_eq!(bench.results(), [("a", "one", false)]);
+    bench.finish("b", "four");
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
+fn the_next_request_waits_until_the_last_result_is_on_the_disk() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("a", "bash"), call("b", "bash")]));
+    bench.slow_disk = true;
+    bench.finish("a", "one");
+    bench.finish("b", "two");
+    assert_eq!(bench.requests(), 1);
+    bench.slow_disk = false;
+    bench.save();
+    assert_eq!(bench.requests(), 2);
+}
+
+#[test]
+fn a_call_that_the_limit_cut_is_answered_and_not_run() {
+    let mut bench = begin();
+    let mut cut = calling(&[call("a", "bash"), call("b", "bash")]);
+    cut.stop = StopReason::MaxTokens;
+    cut.cut_call = Some("b".to_owned());
+    bench.respond(cut);
+    bench.finish("a", "ok");
+    let results = bench.results();
+    assert_eq!(results.len(), 2);
+    assert!(results.iter().any(|(call, text, error)| *call == "b" && *error && text.contains("cut this call off")));
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
+fn done_ends_the_run_and_leaves_its_call_open() {
+    for (verdict, wanted) in [(Verdict::Passed, Exit::DonePassed), (Verdict::Failed, Exit::DoneFailed)] {
+        let mut bench = begin();
+        bench.respond(calling(&[call("d", "done")]));
+        let control = tools::Control::Done { verdict, result: "All of it.".to_owned() };
+        bench.finish_with(result("d", ""), Some(control));
+        assert_eq!(exit(&bench), Some(wanted));
+        assert!(bench.machine.is_over());
+        assert_eq!(bench.machine.state().turns.open.len(), 1);
+        assert_eq!(bench.log.last().unwrap().body.kind(), "run_ended");
+    }
+}
+
+#[test]
+fn a_done_that_is_refused_is_a_result_like_any_other() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("d", "done")]));
+    bench.finish("d", "Not done: uncommitted changes.");
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
+fn a_disk_that_fails_ends_the_run_at_once() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.feed(Input::SaveFailed { reason: "the disk is full".to_owned() });
+    assert!(bench.effects.contains(&Effect::CancelTools));
+    assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Storage("the disk is full".to_owned()))));
+    let before = bench.log.len();
+    bench.finish("a", "late");
+    assert_eq!(bench.log.len(), before);
+}
+
+#[test]
+fn a_failure_that_passes_is_noted_waited_out_and_tried_again() {
+    let mut bench = begin();
+    for attempt in 1..=3 {
+        bench.fail(ErrorClass::Overloaded);
+        assert_eq!(bench.machine.waits_for(), "retry");
+        let Some(Body::Error(note)) = bench.log.last().map(|event| &event.body) else { panic!("no note") };
+        assert_eq!((note.class.as_str(), note.attempt.unwrap().number), ("overloaded", attempt));
+        assert!(matches!(bench.effects.iter().rev().nth(1), Some(Effect::Retrying { .. })));
+        bench.wake();
+        assert_eq!(bench.attempt(), attempt + 1);
+    }
+    bench.respond(saying("At last."));
+    assert_eq!(bench.machine.waits_for(), "message");
+}
+
+#[test]
+fn a_timer_of_an_earlier_wait_wakes_nobody() {
+    let mut bench = begin();
+    bench.fail(ErrorClass::Overloaded);
+    bench.feed(Input::Timer { timer: 0 });
+    assert_eq!(bench.machine.waits_for(), "retry");
+}
+
+#[test]
+fn an_answer_to_an_earlier_request_is_not_taken() {
+    let mut bench = begin();
+    let before = bench.log.len();
+    bench.feed(Input::Response { number: 0, response: Box::new(saying("Late.")), usage: Box::new(usage()) });
+    assert_eq!((bench.log.len(), bench.machine.waits_for()), (before, "model"));
+}
+
+#[test]
+fn a_context_that_is_too_full_is_summarised_and_the_segment_starts_anew() {
+    let mut bench = begin();
+    bench.fail(ErrorClass::ContextOverflow);
+    assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
+    bench.respond(summary());
+    assert_eq!(bench.purpose(), Purpose::Respond);
+    let speeches = bench.machine.conversation().speeches();
+    assert_eq!(speeches.len(), 1);
+    let text = bench.last_words();
+    assert!(text.contains("You are here.") && text.contains("has been summarised") && !text.contains("Hello"));
+}
+
+#[test]
+fn a_summary_that_overflows_is_asked_for_with_less_and_less_and_then_the_person_decides() {
+    let mut bench = begin();
+    for _ in 0..3 {
+        bench.fail(ErrorClass::ContextOverflow);
+        assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
+    }
+    bench.fail(ErrorClass::ContextOverflow);
+    assert_eq!(bench.asked().unwrap().kind, AskKind::CompactionFailed);
+}
+
+#[test]
+fn a_useless_summary_is_asked_for_twice_more_and_nothing_is_given_up() {
+    let mut bench = begin();
+    bench.fail(ErrorClass::ContextOverflow);
+    for _ in 0..2 {
+        bench.respond(saying("I would rather not."));
+        assert_eq!(bench.machine.waits_for(), "model");
+    }
+    bench.respond(saying("<summary>ok</summary>"));
+    assert_eq!(bench.asked().unwrap().kind, AskKind::CompactionFailed);
+    assert!(bench.last_words().contains("Hello"));
+}
+
+#[test]
+fn the_context_is_counted_only_near_the_threshold_and_summarised_only_above_it() {
+    let near = Limits { window: Some(1_000), can_count: true, ..limits() };
+    for (tokens, purpose) in [(Some(829), Purpose::Respond), (None, Purpose::Respond)] {
+        let mut bench = Bench::silent(near.clone());
+        bench.hear(Source::User, "Hello");
+        assert_eq!(bench.machine.waits_for(), "count");
+        bench.feed(Input::Counted { tokens });
+        assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", purpose), "{tokens:?}");
+    }
+    let mut bench = Bench::silent(near);
+    bench.hear(Source::User, "Hello");
+    bench.feed(Input::Counted { tokens: Some(830) });
+    assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
+    let far = Bench::calling(Limits { window: Some(1_000_000), can_count: true, ..limits() });
+    assert!(!far.effects.contains(&Effect::Count));
+}
+
+fn budgeted() -> Bench {
+    let mut bench = Bench::silent(Limits { budgeted: true, ..limits() });
+    bench.hear(Source::User, "Hello");
+    assert_eq!(bench.machine.waits_for(), "budget");
+    bench
+}
+
+const LOW: BudgetVerdict = BudgetVerdict::Low { scope: BudgetScope::Task, spent: MicroUsd(80), limit: MicroUsd(100) };
+
+#[test]
+fn money_is_reserved_before_every_request() {
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(BudgetVerdict::Granted));
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    assert_eq!((bench.machine.waits_for(), bench.requests()), ("budget", 1));
+}
+
+#[test]
+fn an_agent_is_told_once_that_money_gets_short() {
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(LOW));
+    assert_eq!(bench.machine.waits_for(), "model");
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    bench.feed(Input::Reserved(LOW));
+    let warnings = bench.kinds().iter().filter(|kind| **kind == "budget_warning").count();
+    assert_eq!((warnings, bench.messages(&Source::Notice).len(), bench.requests()), (1, 1, 2));
+}
+
+#[test]
+fn a_verdict_that_nobody_asked_for_is_ignored() {
+    let mut bench = begin();
+    bench.feed(Input::Reserved(LOW));
+    bench.feed(Input::Counted { tokens: Some(1) });
+    assert_eq!(bench.machine.waits_for(), "model");
+    assert!(!bench.kinds().contains(&"budget_warning"));
+}
+
+#[test]
+fn an_agent_in_circles_is_told_and_then_the_person_is_asked() {
+    let mut bench = begin();
+    for turn in 0..9 {
+        assert_eq!(bench.machine.waits_for(), "model", "turn {turn}");
+        let id = format!("c{turn}");
+        bench.respond(calling(&[call(&id, "bash")]));
+        bench.finish(&id, "the same");
+    }
+    assert_eq!(bench.messages(&Source::Notice).len(), 1);
+    assert_eq!(bench.asked().unwrap().kind, AskKind::Loop);
+    bench.answer("Go on");
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
+fn a_run_that_takes_up_a_background_process_says_that_it_is_gone() {
+    let ids = ids();
+    let mut started = result("a", "running");
+    started.background = Some(crate::model::event::BackgroundRef { id: "p1".to_owned(), command: "serve".to_owned() });
+    let log = vec![event(&ids, call("a", "bash")), event(&ids, started), event(&ids, said("It runs."))];
+    let bench = Bench::resumed(log, ids, limits());
+    assert_eq!(bench.machine.waits_for(), "model");
+    assert!(bench.last_words().contains("p1"));
+    assert!(SessionState::replay(&bench.log).background.is_empty());
+}

@@ -3,10 +3,10 @@
 
 use crate::agent::control::Control;
 use crate::agent::conversation::Conversation;
-use crate::model::Content;
+use crate::agent::machine::About;
 use crate::model::conversation::Role;
-use crate::model::event::{Body, Event, Repaired, ResumeShape, ToolResult};
-use crate::model::fold::{OpenCall, PendingMessages, SessionState};
+use crate::model::event::{Body, Event, Exit, InterruptReason, Repaired, ResumeShape, ToolResult};
+use crate::model::fold::{OpenCall, SessionState};
 use crate::model::message::Source;
 
 /// How a session was left.
@@ -40,12 +40,24 @@ impl Resume {
 
     /// Tells whether a run would have anything to do. Where it would not, none is started: a restart with fifty
     /// sleeping agents makes no call and starts no process.
-    pub fn owes_work(&self, pending: &PendingMessages) -> bool {
-        let spoken_to = pending.iter().any(|message| message.from.wakes());
-        let cut_short = pending.iter().any(|message| message.from == Source::Interrupt);
+    pub fn owes_work(&self, state: &SessionState) -> bool {
+        let spoken_to = state.messages.iter().any(|message| message.from.wakes());
+        if spoken_to || !state.decisions.is_empty() {
+            return true;
+        }
+        // Waiting for an answer needs nobody to do the waiting.
+        if state.asks.iter().any(|ask| About::of(ask.kind).is_some()) {
+            return false;
+        }
+        // Whoever slept until a process ended has to be told that it is gone.
+        if !state.background.is_empty() {
+            return true;
+        }
+        let cut_short = state.messages.iter().any(|message| message.from == Source::Interrupt);
+        let stopped = state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
         match self {
-            Self::NeedsRepair { .. } | Self::Interrupted => spoken_to || !cut_short,
-            Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => spoken_to,
+            Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,
+            Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => false,
         }
     }
 }
@@ -61,8 +73,11 @@ pub fn from_folds(conversation: &Conversation, state: &SessionState) -> Resume {
     if let [call] = open.as_slice() {
         match Control::of(&call.name) {
             Some(Control::Yield) => return Resume::PendingYield { call: call.clone() },
-            Some(Control::Done) => return Resume::PendingDone { call: call.clone() },
-            Some(Control::Fork) | None => {}
+            // A call that was never accepted, because the run died before it could be, is as unfinished as any other.
+            Some(Control::Done) if matches!(state.turns.exit, Some(Exit::DonePassed | Exit::DoneFailed)) => {
+                return Resume::PendingDone { call: call.clone() };
+            }
+            Some(Control::Done | Control::Fork) | None => {}
         }
     }
     if !open.is_empty() {
@@ -89,16 +104,7 @@ pub fn repair(orphans: &[OpenCall]) -> Vec<Body> {
 fn unknown_outcome(call: &OpenCall) -> ToolResult {
     let text = "Interrupted: Matrix was stopped while this call ran. It is not known whether it took effect, or how \
                 much of it did. Check before you repeat it.";
-    ToolResult {
-        call: call.call.clone(),
-        name: call.name.clone(),
-        content: Content::text(text),
-        is_error: true,
-        images: Vec::new(),
-        full: None,
-        background: None,
-        duration_ms: 0,
-    }
+    ToolResult::unrun(call, text, true)
 }
 
 #[cfg(test)]

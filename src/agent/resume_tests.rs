@@ -1,1 +1,111 @@
+use super::*;
+use crate::agent::testing::*;
+use crate::base::IdSource;
+use crate::model::event::{Exit, RunEnded, StopReason};
 
+fn log(ids: &IdSource, bodies: Vec<Body>) -> Vec<Event> {
+    bodies.into_iter().map(|body| event(ids, body)).collect()
+}
+
+fn spoken(ids: &IdSource, mut more: Vec<Body>) -> Vec<Event> {
+    let hello = message(ids, Source::User, "Hello");
+    let taken = consumed(&hello);
+    let mut bodies = vec![hello.into(), taken];
+    bodies.append(&mut more);
+    log(ids, bodies)
+}
+
+/// The tails that a log can have, and what each is.
+fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
+    let calls = |names: &[&str]| -> Vec<Body> { names.iter().map(|name| call(name, name).into()).collect() };
+    let passed: Body = RunEnded { exit: Exit::DonePassed }.into();
+    let with = |mut bodies: Vec<Body>, body: Body| {
+        bodies.push(body);
+        bodies
+    };
+    vec![
+        ("nothing", Vec::new(), ResumeShape::Fresh),
+        ("sent, not read", log(ids, vec![message(ids, Source::User, "Hello").into()]), ResumeShape::Fresh),
+        ("read", spoken(ids, Vec::new()), ResumeShape::Interrupted),
+        ("answered", spoken(ids, vec![said("Hi."), ended(ids, StopReason::EndTurn)]), ResumeShape::Parked),
+        ("a call", spoken(ids, calls(&["bash"])), ResumeShape::NeedsRepair),
+        (
+            "calls, one answered",
+            spoken(ids, with(calls(&["bash", "search"]), result("bash", "x").into())),
+            ResumeShape::NeedsRepair,
+        ),
+        ("a call, answered", spoken(ids, with(calls(&["bash"]), result("bash", "x").into())), ResumeShape::Interrupted),
+        ("yield", spoken(ids, calls(&["yield"])), ResumeShape::PendingYield),
+        ("done", spoken(ids, calls(&["done"])), ResumeShape::NeedsRepair),
+        ("done, accepted", spoken(ids, with(calls(&["done"]), passed)), ResumeShape::PendingDone),
+        ("fork", spoken(ids, calls(&["fork_task_context"])), ResumeShape::NeedsRepair),
+        ("yield beside a call", spoken(ids, calls(&["yield", "bash"])), ResumeShape::NeedsRepair),
+        (
+            "yield, answered",
+            spoken(ids, with(calls(&["yield"]), result("yield", "x").into())),
+            ResumeShape::Interrupted,
+        ),
+    ]
+}
+
+#[test]
+fn every_tail_has_a_name() {
+    let ids = ids();
+    for (what, events, shape) in tails(&ids) {
+        assert_eq!(classify(&events).shape(), shape, "{what}");
+    }
+}
+
+#[test]
+fn work_is_owed_by_what_broke_off_and_by_what_was_spoken_to() {
+    let ids = ids();
+    let pending = |sources: &[Source]| {
+        let mut state = SessionState::default();
+        sources.iter().for_each(|from| state.apply(&event(&ids, message(&ids, from.clone(), "x"))));
+        state
+    };
+    let (quiet, spoken, cut) = (pending(&[]), pending(&[Source::User]), pending(&[Source::Interrupt]));
+    let both = pending(&[Source::Interrupt, Source::User]);
+    for (what, events, shape) in tails(&ids) {
+        let resume = classify(&events);
+        let broke_off = matches!(shape, ResumeShape::Interrupted | ResumeShape::NeedsRepair);
+        assert_eq!(resume.owes_work(&quiet), broke_off, "{what}");
+        assert!(resume.owes_work(&spoken), "{what}");
+        assert!(!resume.owes_work(&cut), "{what}: a person who cut in wants it to stay quiet");
+        assert!(resume.owes_work(&both), "{what}");
+        assert!(!resume.owes_work(&pending(&[Source::WorkContext])) || broke_off, "{what}");
+    }
+}
+
+#[test]
+fn a_repair_answers_every_orphan_honestly_and_says_so() {
+    let orphans = [("a", "bash"), ("b", "search")]
+        .map(|(id, name)| OpenCall { call: id.to_owned(), name: crate::tools::names::wire(name) });
+    let bodies = repair(&orphans);
+    let results: Vec<_> = bodies
+        .iter()
+        .filter_map(|body| match body {
+            Body::ToolResult(result) => Some(result),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.iter().map(|result| result.call.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    for result in results {
+        let text = text_of(result);
+        assert!(
+            result.is_error && text.contains("not known whether it took effect") && text.contains("Check"),
+            "{text}"
+        );
+    }
+    let Some(Body::Repaired(note)) = bodies.last() else { panic!("no note") };
+    assert!(note.steps[0].contains("bash") && note.steps[0].contains("search"));
+}
+
+#[test]
+fn a_repaired_log_needs_no_repair() {
+    let ids = ids();
+    let mut events = spoken(&ids, vec![call("a", "bash").into(), call("b", "bash").into()]);
+    let Resume::NeedsRepair { orphans } = classify(&events) else { panic!("nothing to repair") };
+    events.extend(repair(&orphans).into_iter().map(|body| event(&ids, body)));
+    assert_eq!(classify(&events), Resume::Interrupted);
+}

@@ -32,6 +32,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Returns the moment so much later.
+    pub fn later(self, wait: std::time::Duration) -> Self {
+        Self::from_millis(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     fn civil(self) -> jiff::Timestamp {
         // The constructor clamps to years 1970-9999, which jiff can always represent.
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)

@@ -86,8 +86,8 @@ macro_rules! ids {
     )*};
 }
 
-/// How many characters of an id are shown to people, and the fewest that name a task.
-pub const SHORT_LEN: usize = 12;
+/// How many characters of an id are shown to people: the time it was made, and enough to tell its neighbours apart.
+pub const SHORT_LEN: usize = 14;
 
 ids! {
     /// Names a git repository that is worked on.
@@ -134,6 +134,11 @@ struct Sequence {
     entropy: Entropy,
 }
 
+/// How many random bits an id has.
+const RANDOM_BITS: u32 = 80;
+/// How far two ids of one millisecond may lie apart: a few hundred of them fit before the next one is used.
+const STEP_BITS: u32 = 72;
+
 enum Entropy {
     System,
     Seeded(u64),
@@ -163,10 +168,16 @@ impl IdSource {
     pub(crate) fn next(&self) -> Ulid {
         let now = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = if now > state.last.timestamp_ms() {
+        let last = state.last;
+        let next = if now > last.timestamp_ms() {
             Ulid::from_parts(now, state.entropy.draw())
         } else {
-            state.last.increment().unwrap_or_else(|exhausted| Ulid::from_parts(exhausted.timestamp_ms() + 1, 0))
+            // A wide step, so that ids of one millisecond differ in their first characters: those are what people type.
+            let step = 1 + (state.entropy.draw() >> (RANDOM_BITS - STEP_BITS));
+            match last.random().checked_add(step).filter(|random| random >> RANDOM_BITS == 0) {
+                Some(random) => Ulid::from_parts(last.timestamp_ms(), random),
+                None => Ulid::from_parts(last.timestamp_ms() + 1, state.entropy.draw() >> 1),
+            }
         };
         state.last = next;
         next
@@ -183,7 +194,10 @@ impl Entropy {
     fn draw(&mut self) -> u128 {
         match self {
             Self::System => Ulid::generate().random(),
-            Self::Seeded(state) => (u128::from(split_mix(state)) << 64) | u128::from(split_mix(state)),
+            Self::Seeded(state) => {
+                let wide = (u128::from(split_mix(state)) << 64) | u128::from(split_mix(state));
+                wide >> (u128::BITS - RANDOM_BITS)
+            }
         }
     }
 }

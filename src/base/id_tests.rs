@@ -25,6 +25,13 @@ fn ids_of_one_millisecond_keep_their_order() {
 }
 
 #[test]
+fn ids_of_one_millisecond_can_be_told_apart_by_what_is_shown() {
+    let source = IdSource::seeded(at(1_000), 5);
+    let shown: std::collections::BTreeSet<_> = (0..20).map(|_| TaskId::fresh(&source).short()).collect();
+    assert_eq!(shown.len(), 20);
+}
+
+#[test]
 fn a_clock_that_jumps_back_does_not_turn_the_order() {
     let clock = at(5_000_000);
     let source = IdSource::new(clock.clone());

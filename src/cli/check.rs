@@ -1,13 +1,17 @@
 //! `mxd check`: reads every file of a project and says what is wrong with it.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use crate::base::{Clock, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
 use crate::cli::place::{self, Here, Located, home, registry, the_disk};
 use crate::config::paths::Home;
-use crate::config::{LayerFile, Severity as ConfigSeverity};
+use crate::config::{Layer, LayerFile, Severity as ConfigSeverity, holds_secret};
+use crate::store::StoreError;
 use crate::store::check::{Outcome as Mended, Places, Repair, Report, Severity, check};
-use crate::store::lock::EngineLock;
+use crate::store::lock::{EngineLock, LockError};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -21,9 +25,15 @@ pub struct Args {
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let home = home()?;
-    let mut problems = check_settings(console, here, &home)?;
-    let here = if args.all { None } else { here.try_located(&home)? };
-    let projects = match here {
+    let mut problems = check_settings(console, here, &home, args.repair)?;
+    let located = if args.all { None } else { here.try_located(&home)? };
+    if let (None, false, Ok(place)) = (&located, args.all, here.repository()) {
+        console.line(&format!(
+            "note: {} is not registered yet (`mxd init` does that); these are the projects that are",
+            place.top.display()
+        ))?;
+    }
+    let projects = match located {
         Some(located) => vec![located],
         None => registry(&home)
             .list()?
@@ -35,14 +45,21 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         console.line("no repository is registered yet; there is nothing else to check")?;
     }
     for located in &projects {
-        problems |= check_project(console, located, args.repair)?;
+        problems |= match check_project(console, located, args.repair) {
+            // One project that cannot be checked says nothing about the others.
+            Err(Failure::Fault(fault)) if projects.len() > 1 => {
+                console.line(&format!("error: {}: not checked: {}", located.project.name, fault.message))?;
+                true
+            }
+            checked => checked?,
+        };
     }
     console.finish()?;
     Ok(if problems { exit::PROBLEMS } else { 0 })
 }
 
 /// Checks the settings files. Tells whether something is wrong with them.
-fn check_settings(console: &mut Console, here: &Here, home: &Home) -> Result<bool, Failure> {
+fn check_settings(console: &mut Console, here: &Here, home: &Home, repair: bool) -> Result<bool, Failure> {
     let mut wrong = false;
     for (layer, path) in here.config_files(home)? {
         let Some(bytes) = place::read(&path)? else { continue };
@@ -53,6 +70,19 @@ fn check_settings(console: &mut Console, here: &Here, home: &Home) -> Result<boo
                 if problem.severity() == ConfigSeverity::Error { "error" } else { "warning" }
             ))?;
         }
+        let mode = fs::metadata(&path).map_err(StoreError::io("look at", &path))?.permissions().mode();
+        if layer != Layer::Repo && mode & 0o077 != 0 && holds_secret(&String::from_utf8_lossy(&bytes)) {
+            let outcome = if repair { "mended" } else { "can be mended" };
+            console.line(&format!(
+                "warning: {}: it holds a secret, and others on this machine may open it [{outcome}]",
+                path.display()
+            ))?;
+            if repair {
+                let private = fs::Permissions::from_mode(0o600);
+                fs::set_permissions(&path, private).map_err(StoreError::io("set the mode of", &path))?;
+            }
+            wrong |= !repair;
+        }
     }
     Ok(wrong)
 }
@@ -62,7 +92,15 @@ fn check_project(console: &mut Console, located: &Located, repair: bool) -> Resu
     let now = SystemClock.now();
     // Mending writes, and only one process may.
     let _lock = if repair { Some(EngineLock::acquire(&folder.lock(), now)?) } else { None };
-    let repair = if repair { Repair::Yes { now } } else { Repair::No };
+    let repair = if repair {
+        Repair::Yes { now }
+    } else if let Some(holder) = EngineLock::holder(&folder.lock())? {
+        let busy = LockError::Held(holder);
+        console.line(&format!("note: {}: {busy}; what it has not finished is no damage", project.name))?;
+        Repair::Busy
+    } else {
+        Repair::No
+    };
     let places = Places { tree: folder.tree(), sessions: folder.sessions(), blobs: folder.blobs() };
     let report = check(&the_disk(), &places, repair)?;
     tell(console, &report)?;

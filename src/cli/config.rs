@@ -8,9 +8,11 @@ use crate::base::Fault;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{self, Here, home};
 use crate::config::paths::Home;
-use crate::config::{Edit, KeyPath, Layer, Merged, Severity, holds_secret};
+use crate::config::{
+    Edit, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown, holds_secret, merge,
+};
 use crate::store::disk::{Disk as _, RealDisk};
-use crate::store::{StoreError, replace};
+use crate::store::{StoreError, lock, replace};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -27,9 +29,12 @@ enum Action {
         /// As JSON, with where it comes from.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        layer: Which,
     },
     /// Set a value.
     Set {
+        /// A key, for example model or authGroups.main.apiKey.
         key: String,
         /// JSON, or a plain word where a text belongs.
         value: String,
@@ -38,14 +43,18 @@ enum Action {
     },
     /// Remove a value, so that the next layer's or the default is in force.
     Unset {
+        /// A key, for example model or mcpServers.files.
         key: String,
         #[command(flatten)]
         layer: Which,
     },
     /// Print every value in force and where it comes from.
     List {
+        /// One value per line, as JSON.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        layer: Which,
     },
     /// Print where the files are.
     Path {
@@ -83,13 +92,13 @@ impl Which {
 pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     let home = home()?;
     match args.action {
-        Action::Get { key, json } => {
-            let merged = settings(console, here, &home)?;
-            get(console, &merged, &key, json)?;
+        Action::Get { key, json, layer } => {
+            let said = said(console, here, &home, layer.layer())?;
+            get(console, &said, &key, json)?;
         }
-        Action::List { json } => {
-            let merged = settings(console, here, &home)?;
-            list(console, &merged, json)?;
+        Action::List { json, layer } => {
+            let said = said(console, here, &home, layer.layer())?;
+            list(console, &said, json)?;
         }
         Action::Set { key, value, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
@@ -114,6 +123,31 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     Ok(0)
 }
 
+/// What a question about settings is answered from.
+struct Said {
+    merged: Merged,
+    /// The one file that was asked about. Nothing: all of them together.
+    only: Option<(Layer, PathBuf)>,
+}
+
+impl Said {
+    fn counts(&self, shown: &Shown) -> bool {
+        self.only.as_ref().is_none_or(|(layer, _)| shown.origin.layer() == Some(*layer))
+    }
+}
+
+/// Returns what is in force or, of one layer, what its file says.
+fn said(console: &mut Console, here: &Here, home: &Home, layer: Option<Layer>) -> Result<Said, Failure> {
+    let Some(layer) = layer else { return Ok(Said { merged: settings(console, here, home)?, only: None }) };
+    let path = file_of(here, home, layer)?;
+    let bytes = place::read(&path)?.unwrap_or_default();
+    let file = LayerFile::read(layer, &path, &bytes);
+    // What else is wrong is the business of whoever uses the settings: here they are only shown.
+    file.problems().iter().for_each(|problem| console.note(&format!("warning: {problem}")));
+    let merged = merge(&Environment::default(), &[file])?;
+    Ok(Said { merged, only: Some((layer, path)) })
+}
+
 /// Returns the settings, and says what is wrong with the files they come from.
 pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
     let merged = here.settings(home)?;
@@ -126,24 +160,38 @@ pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Resul
     }
 }
 
-fn get(console: &mut Console, merged: &Merged, key: &str, json: bool) -> Result<(), Failure> {
+fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), Failure> {
     let path: KeyPath =
         key.parse().map_err(|error: crate::config::key_path::InvalidPath| Fault::user(error.to_string()))?;
-    match merged.get(&path).map_err(Fault::from)? {
-        Some(shown) if json => console.json(&shown),
-        Some(shown) => console.line(&shown.plain()),
-        None => Err(Fault::user(format!("{path} is not set, and has no default"))
+    match (said.merged.get(&path).map_err(Fault::from)?.filter(|shown| said.counts(shown)), &said.only) {
+        (Some(shown), _) if json => console.json(&shown),
+        (Some(shown), _) => console.line(&shown.plain()),
+        (None, Some((layer, file))) => Err(Fault::user(format!("{path} is not set in {}", file.display()))
+            .hint(format!(
+                "set it with `mxd config set --{layer} {path} …`, or leave --{layer} out for what is in force"
+            ))
+            .into()),
+        (None, None) => Err(Fault::user(format!("{path} is not set, and has no default"))
             .hint(format!("set it with `mxd config set {path} …`"))
             .into()),
     }
 }
 
-fn list(console: &mut Console, merged: &Merged, json: bool) -> Result<(), Failure> {
-    for shown in merged.list() {
+fn list(console: &mut Console, said: &Said, json: bool) -> Result<(), Failure> {
+    for shown in said.merged.list().into_iter().filter(|shown| said.counts(shown)) {
         if json {
             console.json(&shown)?;
         } else {
             console.line(&shown.to_string())?;
+        }
+    }
+    if said.only.is_some() {
+        let waits = |server: &&Server| matches!(server.state, ServerState::NeedsApproval { .. });
+        for server in said.merged.servers.iter().filter(waits) {
+            console.note(&format!(
+                "note: mcpServers.{} does nothing until you approve it ({})",
+                server.name, server.origin
+            ));
         }
     }
     Ok(())
@@ -168,6 +216,8 @@ pub(super) fn change(
     edit: impl FnOnce(&Edit<'_>) -> Result<String, crate::config::EditError>,
 ) -> Result<(), Failure> {
     let path = file_of(here, home, layer)?;
+    // One lock for all files, in our own folder: a repository is no place for one.
+    let _guard = lock::exclusive(&home.config().with_extension("lock"))?;
     let bytes = place::read(&path)?.unwrap_or_default();
     let text = String::from_utf8(bytes).map_err(|_| {
         Fault::config(format!("{} is not valid UTF-8", path.display()))
@@ -178,9 +228,18 @@ pub(super) fn change(
     console.line(&format!("{} changed", path.display()))
 }
 
+/// Returns the file that `path` leads to. A link may lead to one that does not exist yet.
+fn behind_links(path: &Path) -> PathBuf {
+    /// As many links in a row as the system itself follows.
+    const MOST: usize = 40;
+    let next = |link: &PathBuf| Some(link.parent()?.join(fs::read_link(link).ok()?));
+    let last = std::iter::successors(Some(path.to_owned()), next).take(MOST).last();
+    last.unwrap_or_else(|| path.to_owned())
+}
+
 /// Replaces a settings file. A link stays a link: people keep their settings elsewhere.
 fn write(path: &Path, layer: Layer, text: &str) -> Result<(), Fault> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = behind_links(path);
     let before = fs::metadata(&path).ok().map(|meta| meta.permissions().mode() & 0o777);
     if let Some(folder) = path.parent() {
         match layer {

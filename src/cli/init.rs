@@ -37,13 +37,14 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             place.top.display()
         ));
     }
+    // Before the registration: a repository that cannot be written to is not registered.
+    let written = write_files(&place.top)?;
     let registry = registry(&home);
     let known = registry.find_path(&place.top)?;
     let project = match &known {
         Some(project) => project.clone(),
         None => registry.register(new_project(&place.top, &branch))?,
     };
-    let written = write_files(&place.top)?;
 
     let verb = if known.is_some() { "is registered already" } else { "is registered" };
     console.line(&format!("{} {verb} as {} (base branch {})", place.top.display(), project.id, project.base_branch))?;

@@ -2,11 +2,16 @@
 
 mod entry;
 
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+
+use crate::base::TaskId;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, home};
 use crate::cli::tree;
 use crate::model::Event;
-use crate::store::Sessions;
+use crate::store::scan::CHUNK;
+use crate::store::{Sessions, StoreError};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,22 +35,19 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     if args.raw {
         raw(console, &sessions, task)?;
     } else {
-        let damage = match args.last {
-            Some(count) => {
-                let page = sessions.last_page(task, count)?;
-                page.events.iter().try_for_each(|event| show(console, event, args.json))?;
-                page.damage
-            }
-            None => {
-                let mut failed = None;
-                let damage = sessions.stream_chain(task, |event| {
-                    if failed.is_none() {
-                        failed = show(console, &event, args.json).err();
-                    }
-                })?;
-                failed.map_or(Ok(()), Err)?;
-                damage
-            }
+        let damage = if let Some(count) = args.last {
+            let page = sessions.last_page(task, count)?;
+            page.events.iter().try_for_each(|event| show(console, event, args.json))?;
+            page.damage
+        } else {
+            let mut failed = None;
+            let damage = sessions.stream_chain(task, |event| {
+                if failed.is_none() {
+                    failed = show(console, &event, args.json).err();
+                }
+            })?;
+            failed.map_or(Ok(()), Err)?;
+            damage
         };
         if damage.bad_lines > 0 || damage.gaps > 0 {
             console.note("warning: parts of this session cannot be read; `mxd check` says which");
@@ -62,13 +64,21 @@ fn show(console: &mut Console, event: &Event, json: bool) -> Result<(), Failure>
     entry::lines(event).iter().try_for_each(|line| console.line(line))
 }
 
-fn raw(console: &mut Console, sessions: &Sessions, task: crate::base::TaskId) -> Result<(), Failure> {
-    let mut failed = None;
-    sessions.scan(task, |span| {
-        let bytes = span.bytes.unwrap_or(b"[a line too long to show]");
-        if failed.is_none() {
-            failed = console.bytes(bytes).and_then(|()| console.bytes(b"\n")).err();
+/// Copies the file byte for byte, also what a torn write left at its end. A task without events has no file.
+fn raw(console: &mut Console, sessions: &Sessions, task: TaskId) -> Result<(), Failure> {
+    let path = sessions.path(task);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(StoreError::io("open", &path)(error).into()),
+    };
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => console.bytes(&buffer[..read])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(StoreError::io("read", &path)(error).into()),
         }
-    })?;
-    failed.map_or(Ok(()), Err)
+    }
 }

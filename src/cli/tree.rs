@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use crate::base::{MicroUsd, TaskId, text};
+use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, Located, home, the_disk};
 use crate::model::fold::SessionState;
+use crate::model::tree::LookupError;
 use crate::model::{Status, TaskNode, Tree};
 use crate::store::Sessions;
 use crate::store::tree_file::TreeFile;
@@ -41,7 +42,14 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     };
     let sessions = located.sessions();
     for node in tree.all() {
-        let state = sessions.active(node.id)?.state();
+        // One session that cannot be read says nothing about the others.
+        let state = sessions.active(node.id).map_or_else(
+            |error| {
+                console.note(&format!("warning: {error}; what it cost and what waits in it is not counted"));
+                SessionState::default()
+            },
+            |active| active.state(),
+        );
         if args.json {
             console.json(&row(&tree, node, &state))?;
         } else {
@@ -62,18 +70,23 @@ pub fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Fa
 
 /// Returns the task that `name` means: in the tree, or at least in the sessions.
 pub fn find(console: &mut Console, located: &Located, sessions: &Sessions, name: &str) -> Result<TaskId, Failure> {
-    let in_tree = match load(console, located)? {
-        Some(tree) => tree.find(name).map(|node| node.id),
-        None => Err(crate::model::tree::LookupError::Unknown(name.to_owned())),
+    let failure = match load(console, located) {
+        Ok(Some(tree)) => match tree.find(name) {
+            Ok(node) => return Ok(node.id),
+            Err(error) => unknown(&error),
+        },
+        Ok(None) => unknown(&LookupError::Unknown(name.to_owned())),
+        Err(failure) => failure,
     };
-    match in_tree {
-        Ok(id) => Ok(id),
-        Err(error) => {
-            let known = name.trim().to_ascii_uppercase().parse().ok();
-            let known = known.filter(|id| sessions.path(*id).exists());
-            known.ok_or_else(|| crate::base::Fault::user(error.to_string()).hint("`mxd tree` lists the tasks").into())
-        }
+    let known = name.trim().to_ascii_uppercase().parse().ok().filter(|id| sessions.path(*id).exists());
+    match (known, failure) {
+        (Some(id), Failure::Fault(_)) => Ok(id),
+        (_, failure) => Err(failure),
     }
+}
+
+fn unknown(error: &LookupError) -> Failure {
+    Fault::user(error.to_string()).hint("`mxd tree` lists the tasks").into()
 }
 
 fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &SessionState) -> Row<'a> {

@@ -1,6 +1,7 @@
 //! From the layers to what is in force, with the origin of every value.
 //!
-//! Single values: the nearest layer wins, and `null` there means "as if nobody had set it". Maps are united, the
+//! Single values: the nearest layer wins, and `null` there means "as if nobody had set it"; of the limits that protect
+//! the person, a repository may only make a stricter one. Maps are united, the
 //! nearest layer wins per name, and `null` removes what a farther layer named. A server that a repository asks for
 //! and nobody approved is as if it were not there: it does not even hide another of the same name.
 
@@ -146,13 +147,43 @@ fn nearest<'f>(
     path: &KeyPath,
     value: impl Fn(&'f LayerFile) -> Option<&'f Value>,
 ) -> Option<Effective> {
-    let found = files.iter().rev().find_map(|file| Some((*file, value(file)?)));
-    let found = found.filter(|(_, value)| !value.is_null());
-    let (value, origin) = match found {
-        Some((file, value)) => (value.clone(), file.origin(path)),
-        None => (default(key)?, Origin::Default),
+    let stricter = stricter(key.name);
+    let counts = |file: &&&LayerFile| stricter.is_none() || file.layer != Layer::Repo;
+    let stated = files.iter().rev().filter(counts).find_map(|file| Some((*file, value(file)?)));
+    let found = stated.filter(|(_, value)| !value.is_null());
+    let own = match found {
+        Some((file, value)) => Some((value.clone(), file.origin(path))),
+        None => default(key).map(|value| (value, Origin::Default)),
     };
+    let is_settled = stated.is_some_and(|(file, _)| file.layer == Layer::Local);
+    let proposed = files.iter().filter(|file| file.layer == Layer::Repo && !is_settled);
+    let proposed = proposed.filter_map(|file| Some((*file, value(file)?))).find(|(_, proposed)| {
+        let own = own.as_ref().map(|(own, _)| own);
+        stricter.is_some_and(|is_stricter| is_stricter(proposed, own))
+    });
+    let (value, origin) = proposed.map(|(file, value)| (value.clone(), file.origin(path))).or(own)?;
     Some(Effective { path: path.clone(), value, origin })
+}
+
+/// Tells whether what a repository proposes protects the person more than what they have themselves.
+type IsStricter = fn(&Value, Option<&Value>) -> bool;
+
+/// Returns how strictness is judged of a limit that a repository may not loosen. Nothing: it is no such limit.
+fn stricter(key: &str) -> Option<IsStricter> {
+    match key {
+        // No limit at all is the loosest.
+        "budgetUsd" | "maxRunning" => Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
+            (Some(proposed), Some(own)) => proposed < own,
+            (Some(_), None) => true,
+            (None, _) => false,
+        }),
+        // A question that answers itself is out of the person's hands: never is the strictest, later is stricter.
+        "clarifyTimeoutMs" => Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
+            (Some(proposed), Some(own)) => proposed > own,
+            (Some(_) | None, _) => false,
+        }),
+        _ => None,
+    }
 }
 
 fn default(key: &Key) -> Option<Value> {

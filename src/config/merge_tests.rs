@@ -39,7 +39,11 @@ fn without_files_the_defaults_of_the_table_hold() {
 fn the_nearest_layer_wins_and_is_remembered() {
     let cases = [
         (["1", "2", "3"], 3, "local: local:1:2"),
-        (["1", "2", ""], 2, "repo: repo:1:2"),
+        (["3", "2", ""], 2, "repo: repo:1:2"),
+        (["", "2", ""], 2, "repo: repo:1:2"),
+        (["null", "2", ""], 2, "repo: repo:1:2"),
+        (["1", "2", ""], 1, "global: global:1:2"),
+        (["1", "null", ""], 1, "global: global:1:2"),
         (["1", "", ""], 1, "global: global:1:2"),
         (["1", "", "3"], 3, "local: local:1:2"),
         (["", "2", "null"], 0, "nothing"),
@@ -146,6 +150,19 @@ fn problems_of_all_layers_come_together() {
     assert_eq!(merged.problems.len(), 3);
     assert_eq!(merged.settings.verify, None);
     assert!(merged.fault().unwrap().message.contains("maxDepth"));
+}
+
+#[test]
+fn a_repository_may_only_make_a_limit_stricter() {
+    let running = |global: &str, repo: &str| merged(global, repo, "").settings.max_running;
+    assert_eq!(running("", r#"{"maxRunning": 4}"#), 4);
+    assert_eq!(running("", r#"{"maxRunning": 900}"#), 16);
+    assert_eq!(running(r#"{"maxRunning": 2}"#, r#"{"maxRunning": null}"#), 2);
+    let timeout =
+        |global: &str, repo: &str| merged(global, repo, "").settings.clarify_timeout.map(|time| time.as_millis());
+    assert_eq!(timeout("", r#"{"clarifyTimeoutMs": 1}"#), None, "a question that waits for ever stays one");
+    assert_eq!(timeout(r#"{"clarifyTimeoutMs": 500}"#, r#"{"clarifyTimeoutMs": 1}"#), Some(500));
+    assert_eq!(timeout(r#"{"clarifyTimeoutMs": 500}"#, r#"{"clarifyTimeoutMs": 900}"#), Some(900));
 }
 
 fn some_settings() -> impl Strategy<Value = String> {

@@ -179,3 +179,23 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
         }
     }
 }
+
+/// A new setting is not open to repositories by oversight: whoever opens one says so here.
+#[test]
+fn only_these_settings_may_come_with_a_repository() {
+    let open: Vec<_> = KEYS.iter().filter(|key| key.allowed == Allowed::Everywhere).map(|key| key.name).collect();
+    let expected = [
+        "model",
+        "childModel",
+        "effort",
+        "cache",
+        "budgetUsd",
+        "maxDepth",
+        "maxRunning",
+        "clarifyTimeoutMs",
+        "mcpServers",
+        "theme",
+    ];
+    let (open, expected): (BTreeSet<_>, BTreeSet<_>) = (open.into_iter().collect(), expected.into_iter().collect());
+    assert_eq!(open, expected);
+}

@@ -5,6 +5,7 @@
 //! know is carried as [`Unknown`], with its exact text.
 
 mod bodies;
+mod read;
 
 use std::borrow::Cow;
 
@@ -81,7 +82,19 @@ impl<'a> Header<'a> {
 impl Event {
     /// Returns the event that `line` holds.
     pub fn parse(line: &str) -> Result<Self, serde_json::Error> {
-        Header::parse(line).map(Header::into_event)
+        match serde_json::from_str(line) {
+            Ok(read::Plain(event)) => Ok(event),
+            Err(_) => Header::parse(line).map(Header::into_event),
+        }
+    }
+
+    /// Tells whether `line` starts as the line of event `id` does when this version wrote it. If not, it may still
+    /// be that line, spelled in another way.
+    pub fn opens(line: &[u8], id: EventId) -> bool {
+        const OPENING: &[u8] = b"{\"v\":1,\"id\":\"";
+        let mut buffer = [0; ulid::ULID_LEN];
+        let id = id.ulid().array_to_str(&mut buffer).as_bytes();
+        line.strip_prefix(OPENING).is_some_and(|rest| rest.starts_with(id))
     }
 }
 
@@ -141,6 +154,14 @@ macro_rules! bodies {
                 match self {
                     $(Self::$name(_) => $kind,)*
                     Self::Unknown(unknown) => &unknown.kind,
+                }
+            }
+
+            /// Reads the body of a type that this version knows.
+            fn read_known<'de, D: Deserializer<'de>>(kind: &str, body: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($kind => Deserialize::deserialize(body).map(Self::$name),)*
+                    _ => Err(D::Error::custom("a type of a newer version")),
                 }
             }
 

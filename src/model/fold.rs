@@ -8,6 +8,7 @@
 mod activity;
 mod asks;
 mod background;
+mod decisions;
 mod messages;
 mod turns;
 mod usage;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use activity::LastActivity;
 pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
+pub use decisions::{Decision, Decisions};
 pub use messages::PendingMessages;
 pub use turns::{OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
@@ -30,6 +32,8 @@ pub struct SessionState {
     pub usage: UsageTotals,
     pub messages: PendingMessages,
     pub asks: PendingAsks,
+    #[serde(skip_serializing_if = "Decisions::is_empty")]
+    pub decisions: Decisions,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
@@ -45,6 +49,7 @@ impl SessionState {
     pub fn apply(&mut self, event: &Event) {
         self.usage.apply(event);
         self.messages.apply(event);
+        self.decisions.apply(event, &self.asks);
         self.asks.apply(event);
         self.turns.apply(event);
         self.background.apply(event);

@@ -161,6 +161,10 @@ fn what_cuts_the_chain_puts_in_force_what_it_carries() {
             s.apply(kind, &body);
             let mut expected = carried.clone();
             expected.activity = s.state.activity.clone();
+            if kind == "compact_marker" {
+                // The calls were summarised: nobody can answer them any more.
+                expected.turns.open.clear();
+            }
             assert_eq!(s.state, expected, "{kind}");
             assert_eq!(s.state.activity.kind, kind);
         }

@@ -98,10 +98,13 @@ impl Source {
             | Self::ClarifyResponse { .. }
             | Self::CrossProject { .. }
             | Self::BackgroundComplete { .. }
-            | Self::CompactedResume
             | Self::Compact
             | Self::Notice => true,
-            Self::UserMessageForwarded { .. } | Self::TreeChange { .. } | Self::WorkContext | Self::Interrupt => false,
+            Self::UserMessageForwarded { .. }
+            | Self::TreeChange { .. }
+            | Self::WorkContext
+            | Self::CompactedResume
+            | Self::Interrupt => false,
         }
     }
 

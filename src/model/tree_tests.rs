@@ -36,25 +36,27 @@ fn assert_valid(tree: &Tree) {
 struct Naive(Vec<(TaskId, Option<TaskId>)>);
 
 impl Naive {
-    fn parent(&self, id: TaskId) -> Option<Option<TaskId>> {
-        self.0.iter().find(|(other, _)| *other == id).map(|(_, parent)| *parent)
+    fn has(&self, id: TaskId) -> bool {
+        self.0.iter().any(|(other, _)| *other == id)
+    }
+    fn parent(&self, id: TaskId) -> Option<TaskId> {
+        self.0.iter().find(|(other, _)| *other == id).and_then(|(_, parent)| *parent)
     }
     fn children(&self, id: TaskId) -> Vec<TaskId> {
         self.0.iter().filter(|(_, parent)| *parent == Some(id)).map(|(child, _)| *child).collect()
     }
     fn is_below(&self, id: TaskId, above: TaskId) -> bool {
-        id == above || self.parent(id).flatten().is_some_and(|parent| self.is_below(parent, above))
+        id == above || self.parent(id).is_some_and(|parent| self.is_below(parent, above))
     }
     fn insert(&mut self, id: TaskId, parent: TaskId) -> bool {
-        let allowed = self.parent(id).is_none() && self.parent(parent).is_some();
+        let allowed = !self.has(id) && self.has(parent);
         if allowed {
             self.0.push((id, Some(parent)));
         }
         allowed
     }
     fn reparent(&mut self, id: TaskId, parent: TaskId) -> bool {
-        let allowed =
-            self.parent(id).flatten().is_some() && self.parent(parent).is_some() && !self.is_below(parent, id);
+        let allowed = self.parent(id).is_some() && self.has(parent) && !self.is_below(parent, id);
         if allowed {
             self.0.retain(|(other, _)| *other != id);
             self.0.push((id, Some(parent)));
@@ -62,7 +64,7 @@ impl Naive {
         allowed
     }
     fn remove(&mut self, id: TaskId) -> bool {
-        let allowed = self.parent(id).flatten().is_some() && self.children(id).is_empty();
+        let allowed = self.parent(id).is_some() && self.children(id).is_empty();
         if allowed {
             self.0.retain(|(other, _)| *other != id);
         }
@@ -72,7 +74,7 @@ impl Naive {
         let mut sorted = (self.children(parent), order.to_vec());
         sorted.0.sort_unstable();
         sorted.1.sort_unstable();
-        let allowed = self.parent(parent).is_some() && sorted.0 == sorted.1;
+        let allowed = self.has(parent) && sorted.0 == sorted.1;
         if allowed {
             self.0.retain(|(_, other)| *other != Some(parent));
             self.0.extend(order.iter().map(|child| (*child, Some(parent))));
@@ -137,7 +139,7 @@ proptest! {
                         node.title = "edited".to_owned();
                         (node.id, node.parent, node.children) = (id(77), Some(id(78)), vec![id(79)]);
                     });
-                    (done.is_ok(), naive.parent(id(a)).is_some())
+                    (done.is_ok(), naive.has(id(a)))
                 }
             };
             prop_assert_eq!(done, allowed);
@@ -146,7 +148,8 @@ proptest! {
             }
             assert_valid(&tree);
             for node in tree.all() {
-                prop_assert_eq!(naive.parent(node.id), Some(node.parent));
+                prop_assert!(naive.has(node.id));
+                prop_assert_eq!(naive.parent(node.id), node.parent);
                 prop_assert_eq!(&naive.children(node.id), &node.children);
             }
             prop_assert_eq!(tree.len(), naive.0.len());

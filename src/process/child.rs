@@ -11,6 +11,7 @@ use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
 
+use super::end::Family;
 use super::environment::{Environment, RUN_MARKER};
 use super::output::{Capture, HEAD};
 use super::record::{Identity, Note};
@@ -110,7 +111,7 @@ impl Exit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Running,
-    /// The child itself has ended; something it started still runs in its group or holds its output.
+    /// The child itself has ended; something it started still runs or holds its output.
     Left(Exit),
     /// Nothing of it is left that we can see.
     Gone(Exit),
@@ -306,7 +307,8 @@ fn launch(
     // The wrapper around the child waits for the whole group in its own way; the supervisor does it in ours.
     let mut child = child.into_inner();
     let pipes = (child.stdin().take(), child.stdout().take());
-    let supervisor = Supervisor { id: spec.id.clone(), pid, start, child, phase: phase_sender, drains, note };
+    let family = Family::new(&spec.id, pid, start, true);
+    let supervisor = Supervisor { family, child, phase: phase_sender, drains, note };
     tokio::spawn(supervise(supervisor, kill_requests));
     Ok((Process { id: spec.id, pid, phase, kill, output, error }, pipes))
 }

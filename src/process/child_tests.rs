@@ -82,7 +82,7 @@ async fn a_child_that_ignores_term_is_killed_after_the_grace() {
     process.kill();
     assert_eq!(process.gone().await.signal, Some(9));
     assert!(asked.elapsed() >= GRACE, "it had its time to clean up");
-    assert!(!table::group_exists(process.pid()));
+    assert!(!table::group_lives(process.pid()));
 }
 
 #[tokio::test]
@@ -116,6 +116,24 @@ async fn grandchildren_that_left_the_session_die_too() {
     process.gone().await;
     let alive: Vec<_> = pids.iter().filter_map(|pid| table::get(*pid)).filter(|entry| !entry.zombie).collect();
     assert_eq!(alive, []);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_daemon_that_left_group_session_and_output_is_still_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let script = "setsid -f sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 1000' >/dev/null 2>&1; \
+                  while ! test -e pid; do sleep 0.01; done";
+    let process = start(spec(&folder, script)).unwrap();
+    process.left().await;
+    assert!(matches!(process.phase(), Phase::Left(_)), "{:?}", process.phase());
+    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 1, "the record stays with it");
+    process.kill();
+    process.gone().await;
+    let daemon: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+    assert!(table::get(daemon).is_none_or(|entry| entry.zombie));
+    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 0);
 }
 
 #[tokio::test]

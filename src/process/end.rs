@@ -19,13 +19,14 @@ const ROUNDS: u32 = 100;
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// A child and everything that belongs to it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Family {
     id: String,
     leader: i32,
     /// When the leader started. Nothing: it ended before that could be read.
     start: Option<u64>,
-    /// Whether the leader's number still certainly means the leader's group and session.
+    /// Whether the leader's number still certainly means the leader's group and session. Once nobody was in either,
+    /// the system may give the number to anybody, and it never means them again.
     trust_group: bool,
     /// Everyone seen to belong to it, by pid and start time: parentage is lost when a parent dies.
     known: HashMap<i32, u64>,
@@ -37,12 +38,15 @@ impl Family {
         Self { id: id.to_owned(), leader, start, trust_group, known }
     }
 
-    pub(super) fn leader(&self) -> i32 {
-        self.leader
+    /// Returns the group that may be signalled as a whole. Nothing: its number may be somebody else's by now.
+    pub(super) fn group(&self) -> Option<i32> {
+        self.trust_group.then_some(self.leader)
     }
 
     /// Returns the members that live now, and remembers them.
     pub(super) fn members(&mut self, entries: &[Entry]) -> Vec<Entry> {
+        let is_used = |entry: &Entry| entry.group == self.leader || entry.session == self.leader;
+        self.trust_group &= entries.iter().any(is_used) || table::group_exists(self.leader);
         let us = i32::try_from(std::process::id()).unwrap_or(0);
         let is_known = |entry: &Entry| self.known.get(&entry.pid) == Some(&entry.start);
         let roots: HashSet<i32> = entries.iter().filter(|entry| is_known(entry)).map(|entry| entry.pid).collect();
@@ -65,15 +69,22 @@ impl Family {
     }
 }
 
+/// Whom to end, and the group that most of them are in, if its number is certainly theirs.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) members: Vec<Entry>,
+    pub(super) group: Option<i32>,
+}
+
 /// Ends whomever `find` returns, and looks again until it returns nobody. Returns how many could not be ended.
-/// Blocks; `group` is signalled as a whole first, so that no member sees another one die before it is asked itself.
-pub(super) fn end_blocking(mut find: impl FnMut() -> Vec<Entry>, group: Option<i32>, grace: Duration) -> usize {
+/// Blocks; a group is signalled as a whole first, so that no member sees another one die before it is asked itself.
+pub(super) fn end_blocking(mut find: impl FnMut() -> Found, grace: Duration) -> usize {
     let deadline = Instant::now() + grace;
     let mut asked: HashSet<(i32, u64)> = HashSet::new();
     let mut pause = Duration::from_millis(1);
     let mut rounds = 0;
     loop {
-        let members = find();
+        let Found { members, group } = find();
         if members.is_empty() {
             return 0;
         }
@@ -111,10 +122,14 @@ pub async fn end_marked(name: &'static str, value: String, grace: Duration) -> u
             let mut entries = table::all();
             entries.retain(|entry| !entry.zombie && entry.pid != us && table::has_marker(entry.pid, name, &value));
             seen.extend(entries.iter().map(|entry| (entry.pid, entry.start)));
-            entries
+            Found { members: entries, group: None }
         };
-        end_blocking(find, None, grace);
+        end_blocking(find, grace);
         seen.len()
     });
     ending.await.unwrap_or(0)
 }
+
+#[cfg(test)]
+#[path = "end_tests.rs"]
+mod tests;

@@ -1,9 +1,10 @@
 //! What a child sees of the environment: ours without secrets, plus what keeps programs from asking or paging.
 //!
 //! The rule, by name and regardless of case. Removed: every `MXD_*`, `ANTHROPIC_*`, `OPENAI_*`; every name that
-//! contains `API_KEY`, `APIKEY`, `ACCESS_KEY`, `PRIVATE_KEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE`
-//! or `CREDENTIAL`; and what would redirect git or run code in every shell (`GIT_DIR`, `GIT_CONFIG_*`, `BASH_ENV`,
-//! exported functions …). A name that the caller [keeps](Environment::keep) is inherited whatever the rule says.
+//! contains `APIKEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIAL`, or has the word `KEY`,
+//! `PASS`, `PAT` or `AUTH` (`SSH_AUTH_SOCK` is no secret); every value with a URL that has a password in it; and what
+//! would redirect git or run code in every shell (`GIT_DIR`, `GIT_CONFIG_COUNT`, `BASH_ENV`, exported functions …), or
+//! says where our own shell stands. A name that the caller [keeps](Environment::keep) is inherited whatever the rule says.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,18 +15,11 @@ pub const RUN_MARKER: &str = "MXD_RUN";
 pub const TASK_MARKER: &str = "MXD_TASK";
 
 const SECRET_PREFIXES: &[&str] = &["MXD_", "ANTHROPIC_", "OPENAI_"];
-const SECRET_PARTS: &[&str] = &[
-    "API_KEY",
-    "APIKEY",
-    "ACCESS_KEY",
-    "PRIVATE_KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-];
+const SECRET_PARTS: &[&str] = &["APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
+/// Secret as a word between underscores; as a part of one they mean nothing (`KEYBOARD`, `PATH`, `AUTHOR`).
+const SECRET_WORDS: &[&str] = &["KEY", "PASS", "PAT", "AUTH"];
+/// Names that sound secret and hold the way to an agent that keeps the secrets to itself.
+const HARMLESS: &[&str] = &["SSH_AUTH_SOCK"];
 /// Variables that point git at another repository, or make a shell run something before its command.
 const STEERING: &[&str] = &[
     "BASH_ENV",
@@ -34,6 +28,8 @@ const STEERING: &[&str] = &[
     "SHELLOPTS",
     "BASHOPTS",
     "CDPATH",
+    "PWD",
+    "OLDPWD",
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -43,8 +39,10 @@ const STEERING: &[&str] = &[
     "GIT_NAMESPACE",
     "GIT_PREFIX",
     "GIT_CEILING_DIRECTORIES",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
 ];
-const STEERING_PREFIXES: &[&str] = &["GIT_CONFIG", "BASH_FUNC_"];
+const STEERING_PREFIXES: &[&str] = &["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "BASH_FUNC_"];
 
 /// Nothing may ask, page, edit or paint: nobody is there to answer, and the reader is a model.
 const QUIET: &[(&str, &str)] = &[
@@ -54,7 +52,10 @@ const QUIET: &[(&str, &str)] = &[
     ("GIT_SEQUENCE_EDITOR", "true"),
     ("GIT_ASKPASS", "true"),
     ("GCM_INTERACTIVE", "Never"),
+    // Without a terminal and with nobody to ask, ssh fails by itself. A command line for it is not set here: it would
+    // win over the person's own `core.sshCommand`.
     ("SSH_ASKPASS_REQUIRE", "never"),
+    ("SSH_ASKPASS", "false"),
     ("PAGER", "cat"),
     ("MANPAGER", "cat"),
     ("GH_PAGER", "cat"),
@@ -110,12 +111,10 @@ impl Environment {
     /// Returns every variable of a child whose parent had `inherited`.
     pub fn variables(&self, inherited: impl IntoIterator<Item = (OsString, OsString)>) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> =
-            inherited.into_iter().filter(|(name, _)| self.is_inherited(name)).collect();
+            inherited.into_iter().filter(|(name, value)| self.is_inherited(name, value)).collect();
         for (name, value) in QUIET {
             all.insert((*name).into(), (*value).into());
         }
-        // A person's own ssh wrapper is theirs; without one, ssh must fail rather than ask for a passphrase.
-        all.entry("GIT_SSH_COMMAND".into()).or_insert_with(|| "ssh -oBatchMode=yes".into());
         if self.hooks == GitHooks::Off {
             for (name, value) in
                 [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.hooksPath"), ("GIT_CONFIG_VALUE_0", "/dev/null")]
@@ -127,19 +126,32 @@ impl Environment {
         all
     }
 
-    fn is_inherited(&self, name: &OsStr) -> bool {
+    fn is_inherited(&self, name: &OsStr, value: &OsStr) -> bool {
         let Some(name) = name.to_str() else {
             // A name that is not text cannot be judged.
             return false;
         };
-        self.kept.iter().any(|kept| kept == name) || !(is_secret(name) || is_steering(name))
+        self.kept.iter().any(|kept| kept == name) || !(is_secret(name) || is_steering(name) || has_password(value))
     }
 }
 
 /// Tells whether a variable's name says that its value is nobody's business.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRET_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || SECRET_PARTS.iter().any(|part| name.contains(part))
+    let has_word = || name.split('_').any(|word| SECRET_WORDS.contains(&word));
+    !HARMLESS.contains(&name.as_str())
+        && (SECRET_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || SECRET_PARTS.iter().any(|part| name.contains(part))
+            || has_word())
+}
+
+/// Tells whether a value holds a URL with a password: `scheme://user:password@host`.
+fn has_password(value: &OsStr) -> bool {
+    value.to_string_lossy().split("://").skip(1).any(|rest| {
+        let authority = rest.split(|c: char| c.is_whitespace() || "/?#".contains(c)).next().unwrap_or_default();
+        let login = authority.rsplit_once('@').map(|(login, _)| login);
+        login.and_then(|login| login.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
+    })
 }
 
 fn is_steering(name: &str) -> bool {

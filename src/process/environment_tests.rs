@@ -25,6 +25,13 @@ fn secrets_do_not_reach_a_child_and_the_rest_does() {
         ("GIT_CONFIG_PARAMETERS", "x"),
         ("BASH_ENV", "x"),
         ("BASH_FUNC_cd%%", "x"),
+        ("SSH_KEY", "x"),
+        ("AZURE_DEVOPS_EXT_PAT", "x"),
+        ("npm_config__auth", "x"),
+        ("DB_PASS", "x"),
+        ("PWD", "x"),
+        ("OLDPWD", "x"),
+        ("GIT_CONFIG_VALUE_7", "x"),
         ("KEYBOARD", "de"),
     ];
     let all = seen(&Environment::new(), &inherited);
@@ -52,5 +59,24 @@ fn nothing_asks_pages_or_runs_a_hook() {
 fn a_persons_own_ssh_command_stays() {
     let all = seen(&Environment::new(), &[("GIT_SSH_COMMAND", "ssh -i key")]);
     assert_eq!(all["GIT_SSH_COMMAND"], "ssh -i key");
-    assert_eq!(seen(&Environment::new(), &[])["GIT_SSH_COMMAND"], "ssh -oBatchMode=yes");
+    assert!(!seen(&Environment::new(), &[]).contains_key("GIT_SSH_COMMAND"), "core.sshCommand stays in force");
+}
+
+#[test]
+fn a_password_in_a_url_is_a_secret_whatever_the_name_says() {
+    let secret = ["postgres://me:hunter2@db/x", "a=1 https://u:p@h, b", "redis://:p@h:6379"];
+    for value in secret {
+        assert!(!seen(&Environment::new(), &[("DATABASE_URL", value)]).contains_key("DATABASE_URL"), "{value}");
+    }
+    for value in ["http://proxy:8080", "https://me@host/a:b@c", "ssh://git@host:22/x", "me:you@here"] {
+        assert_eq!(seen(&Environment::new(), &[("SOME_URL", value)])["SOME_URL"], value);
+    }
+}
+
+#[test]
+fn where_the_agents_keys_and_the_persons_git_settings_are_is_no_secret() {
+    let harmless =
+        [("SSH_AUTH_SOCK", "/s"), ("GIT_CONFIG_GLOBAL", "/g"), ("GIT_CONFIG_SYSTEM", "/y"), ("GIT_AUTHOR_NAME", "me")];
+    let all = seen(&Environment::new(), &harmless);
+    assert!(harmless.iter().all(|(name, value)| all[*name] == *value), "{all:?}");
 }

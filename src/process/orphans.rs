@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::end::{Family, GRACE, end_blocking};
+use super::end::{Family, Found, GRACE, end_blocking};
 use super::record::Record;
 use super::table::{self, Entry};
 
@@ -37,9 +37,9 @@ pub fn sweep(folder: &Path) -> Vec<Ended> {
         let mut members: Vec<Entry> = left.iter_mut().flat_map(|one| one.members(&entries)).collect();
         members.sort_by_key(|entry| entry.pid);
         members.dedup();
-        members
+        Found { members, group: None }
     };
-    end_blocking(find, None, GRACE);
+    end_blocking(find, GRACE);
     left.into_iter().map(Left::settle).collect()
 }
 

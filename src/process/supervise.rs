@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use super::child::{Exit, Phase};
-use super::end::{Family, GRACE, end_blocking};
+use super::end::{Family, Found, GRACE, end_blocking};
 use super::record::Note;
 use super::table;
 
@@ -23,9 +23,8 @@ const LEFT_POLL: Duration = Duration::from_millis(20);
 const LEFT_POLL_LONGEST: Duration = Duration::from_secs(1);
 
 pub(super) struct Supervisor {
-    pub(super) id: String,
-    pub(super) pid: i32,
-    pub(super) start: Option<u64>,
+    /// The child and what it started. Kept from look to look: what was seen once is not to be believed anew.
+    pub(super) family: Family,
     pub(super) child: Box<dyn ChildWrapper>,
     pub(super) phase: watch::Sender<Phase>,
     pub(super) drains: Vec<oneshot::Receiver<()>>,
@@ -43,15 +42,13 @@ pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedRec
         Some(status) => {
             let exit = Exit::from_status(&status, false);
             let quiet = timeout(DRAIN, this.drained()).await.is_ok();
-            if quiet && !table::group_exists(this.pid) {
+            if !this.lives().await && quiet {
                 exit
             } else {
                 this.phase.send_replace(Phase::Left(exit));
                 tokio::select! {
                     () = this.deserted() => {}
-                    _ = kill.recv() => {
-                        this.end_group().await;
-                    }
+                    _ = kill.recv() => end_family(this.family.clone()).await,
                 }
                 exit
             }
@@ -74,36 +71,43 @@ impl Supervisor {
         }
     }
 
-    /// Waits until nobody of the child's group is left and nobody holds its output.
+    /// Waits until nobody whom the child started is left and nobody holds its output.
     async fn deserted(&mut self) {
         self.drained().await;
         let mut pause = LEFT_POLL;
-        while table::group_exists(self.pid) {
+        while self.lives().await {
             sleep(pause).await;
             pause = (pause * 2).min(LEFT_POLL_LONGEST);
         }
     }
 
+    /// Tells whether somebody of the family runs, also one that made itself a daemon: it left the group and the
+    /// session and closed the output, and only its environment still says whose it is.
+    async fn lives(&mut self) -> bool {
+        let mut family = self.family.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let lives = !family.members(&table::all()).is_empty();
+            (family, lives)
+        });
+        let Ok((family, lives)) = looked.await else { return false };
+        self.family = family;
+        lives
+    }
+
     async fn end(&mut self) -> Exit {
-        let ending = tokio::spawn(end_family(self.family()));
+        let ending = tokio::spawn(end_family(self.family.clone()));
         let status = timeout(GRACE + REAP, self.child.wait()).await;
         let _ = ending.await;
         let status: io::Result<ExitStatus> = status.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         Exit::from_status(&status, true)
     }
-
-    async fn end_group(&mut self) {
-        end_family(self.family()).await;
-    }
-
-    fn family(&self) -> Family {
-        Family::new(&self.id, self.pid, self.start, true)
-    }
 }
 
 /// Ends everyone. Reading the process table blocks, so it happens aside.
 async fn end_family(mut family: Family) {
-    let group = family.leader();
-    let find = move || family.members(&table::all());
-    let _ = tokio::task::spawn_blocking(move || end_blocking(find, Some(group), GRACE)).await;
+    let find = move || {
+        let members = family.members(&table::all());
+        Found { members, group: family.group() }
+    };
+    let _ = tokio::task::spawn_blocking(move || end_blocking(find, GRACE)).await;
 }

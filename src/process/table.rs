@@ -70,6 +70,12 @@ pub fn signal_group(group: i32, signal: Signal) -> bool {
     ours(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
 }
 
+/// Tells whether a process of the group runs. One that has ended and waits for a parent that does not care (the first
+/// process of a container often does not) does not count. Cheap if the group is empty; reads the table otherwise.
+pub fn group_lives(group: i32) -> bool {
+    group_exists(group) && all().iter().any(|entry| entry.group == group && !entry.zombie)
+}
+
 /// Tells whether a group has any process, ended ones included.
 pub fn group_exists(group: i32) -> bool {
     ours(group).is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))

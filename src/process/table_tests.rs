@@ -35,6 +35,23 @@ fn descent_is_found_in_any_order() {
     assert_eq!(descendants(&entries, &HashSet::from([1])), HashSet::from([2, 3, 4]));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_nobody_reaped_does_not_keep_its_group_alive() {
+    use std::os::unix::process::CommandExt as _;
+    let start = |program: &str| std::process::Command::new(program).arg("1000").process_group(0).spawn().unwrap();
+    let mut child = start("sleep");
+    let group = i32::try_from(child.id()).unwrap();
+    assert!(group_lives(group));
+    child.kill().unwrap();
+    while !get(group).unwrap().zombie {
+        std::thread::yield_now();
+    }
+    assert!(group_exists(group) && !group_lives(group));
+    child.wait().unwrap();
+    assert!(!group_exists(group));
+}
+
 #[test]
 fn our_own_group_and_init_are_never_signalled() {
     assert!(!signal_group(0, Signal::TERM) && !signal_group(1, Signal::TERM) && !signal_group(-5, Signal::TERM));

@@ -1,7 +1,7 @@
 //! Reads a response's stream, fed in pieces: signals come out as they can, the response at the end.
 //!
 //! No I/O and no clock. What the wires share is here: events out of bytes, JSON out of events, and what is to be said
-//! of a stream that fails, or ends before it is over. What an event means is each wire's own [`Protocol`].
+//! of a stream that fails, or ends before it is over. What an event means is each wire's own protocol.
 
 pub(crate) mod json;
 

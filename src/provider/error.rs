@@ -94,14 +94,14 @@ impl ErrorClass {
         match self {
             Self::Auth => "The model API did not accept the key. Check the key of this credential group, then retry.",
             Self::Credit => "The account has no credit left. Add credit with the vendor or use another credential.",
-            Self::RateLimit => "The model API limits this key. It is tried again later; fewer agents at once help.",
-            Self::Overloaded => "The model API is overloaded. It is tried again later; another model may be free.",
-            Self::Server => {
-                "The model API failed. It is tried again; if it stays so, look at the vendor's status page."
-            }
+            Self::RateLimit => "The model API limits this key. Wait and retry, or let fewer agents work at once.",
+            Self::Overloaded => "The model API is overloaded. Wait and retry, or use another model.",
+            Self::Server => "The model API keeps failing. Look at the vendor's status page, then retry.",
             Self::Network => "The model API cannot be reached. Check the network, the proxy and the base URL.",
-            Self::Timeout => "The model API did not answer in time. It is tried again; a local model may be loading.",
-            Self::Truncated => "The response broke off before its end. It is asked for again.",
+            Self::Timeout => "The model API does not answer in time. A local model may still be loading; then retry.",
+            Self::Truncated => {
+                "The response keeps breaking off before its end. Check the network and the proxy, then retry."
+            }
             Self::InvalidRequest => {
                 "The model API does not accept the request. Check the model's settings; if they are right, this is a bug."
             }

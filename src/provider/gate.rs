@@ -12,6 +12,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::provider::retry::LONGEST_FLOOR;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -103,7 +105,8 @@ impl Permit {
     /// The API said to wait.
     pub fn limited(mut self, wait: Duration) {
         let probed = std::mem::take(&mut self.probes);
-        let until = Instant::now() + wait;
+        // Beyond that a person decides; whoever goes on after their word must not find the gate still shut.
+        let until = Instant::now() + wait.min(LONGEST_FLOOR);
         self.gate.state.send_if_modified(|state| {
             let next = match *state {
                 State::Open => State::Limited(until),

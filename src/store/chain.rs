@@ -98,6 +98,13 @@ impl<'f> Walk<'f> {
             self.damage.bad_lines += bad;
             return None;
         };
+        // Nearly always the line in front is the parent: then nothing is gained by looking at its envelope first.
+        if let Want::This(id) = self.want
+            && Event::opens(&bytes, id)
+            && let Some(event) = line::event(&bytes)
+        {
+            return Some(self.take(offset, event, bytes));
+        }
         let mut garbage = 0;
         let header = match line::parse(&bytes) {
             Parsed::Whole(header) => header,
@@ -122,11 +129,16 @@ impl<'f> Walk<'f> {
             self.in_front.get_or_insert((end, header.id));
             return None;
         }
-        self.want = header.parent.map_or(Want::Nothing, Want::This);
-        self.in_front = None;
         let event = header.into_event();
         let line = if garbage == 0 { bytes } else { bytes[garbage..].to_vec() };
-        Some(Link { offset, event, line })
+        Some(self.take(offset, event, line))
+    }
+
+    /// Takes the event that was looked for, and looks for its parent from now on.
+    fn take(&mut self, offset: u64, event: Event, line: Vec<u8>) -> Link {
+        self.want = event.parent.map_or(Want::Nothing, Want::This);
+        self.in_front = None;
+        Link { offset, event, line }
     }
 
     /// Goes back to the line in front of the child whose parent is missing. Tells whether there is one.

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::{TaskId, Timestamp};
+use crate::base::Timestamp;
 use crate::model::content::BlobId;
 use crate::model::tree::Tree;
 use crate::store::disk::Disk;
 use crate::store::session::Sessions;
-use crate::store::tree_file::{self, TreeFile};
+use crate::store::tree_file::{self, Remembered, TreeFile};
 use crate::store::{Blobs, StoreError, replace};
 
 /// How bad a finding is.
@@ -50,7 +50,11 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     No,
-    Yes { now: Timestamp },
+    /// Another process works on the project: what it is in the middle of looks unfinished, and is none of our business.
+    Busy,
+    Yes {
+        now: Timestamp,
+    },
 }
 
 /// Where a project's files are.
@@ -78,6 +82,16 @@ impl Report {
         })
     }
 
+    /// Adds what a crash leaves behind and mending puts right.
+    fn add_mendable(&mut self, repair: Repair, path: &Path, sentence: impl Into<String>) {
+        let (severity, outcome) = match repair {
+            Repair::No => (Severity::Warning, Outcome::Mendable),
+            Repair::Busy => (Severity::Note, Outcome::Noted),
+            Repair::Yes { .. } => (Severity::Warning, Outcome::Mended),
+        };
+        self.add(severity, outcome, path, sentence);
+    }
+
     fn add(&mut self, severity: Severity, outcome: Outcome, path: &Path, sentence: impl Into<String>) {
         self.findings.push(Finding { severity, outcome, path: path.to_owned(), sentence: sentence.into() });
     }
@@ -90,7 +104,10 @@ pub fn check(disk: &Arc<dyn Disk>, places: &Places, repair: Repair) -> Result<Re
     let blobs = Blobs::new(disk.clone(), &places.blobs);
     let mut referenced = BTreeSet::new();
     for task in sessions.list()? {
-        sessions::check(disk.as_ref(), &sessions, task, repair, &mut report, &mut referenced)?;
+        let checked = sessions::check(disk.as_ref(), &sessions, task, repair, &mut report, &mut referenced);
+        if let Err(error) = checked {
+            report.add(Severity::Error, Outcome::Remains, &sessions.path(task), format!("not checked: {error}"));
+        }
     }
     check_tree(disk, places, &sessions, repair, &mut report)?;
     check_blobs(disk.as_ref(), &blobs, &referenced, repair, &mut report)?;
@@ -98,15 +115,6 @@ pub fn check(disk: &Arc<dyn Disk>, places: &Places, repair: Repair) -> Result<Re
         remove_unfinished(disk.as_ref(), folder, repair, &mut report)?;
     }
     Ok(report)
-}
-
-impl Repair {
-    fn outcome(self) -> Outcome {
-        match self {
-            Self::No => Outcome::Mendable,
-            Self::Yes { .. } => Outcome::Mended,
-        }
-    }
 }
 
 /// Compares the tree with what the sessions remember of it. They are written first, so they win.
@@ -119,9 +127,9 @@ fn check_tree(
 ) -> Result<(), StoreError> {
     let mut file = TreeFile::new(disk.clone(), &places.tree);
     let mut remembered = tree_file::nodes_in(sessions)?;
-    let (mut root, mut notes) = (None, Vec::new());
+    let (mut root, mut notes, mut damaged) = (None, Vec::new(), None);
     match file.load() {
-        Ok(None) if remembered.is_empty() => return Ok(()),
+        Ok(None) if remembered.nodes.is_empty() => return Ok(()),
         Ok(None) => notes.push("the tree is missing; the sessions remember it".to_owned()),
         Ok(Some(loaded)) => {
             root = Some(loaded.tree.root_id());
@@ -133,25 +141,30 @@ fn check_tree(
             return Ok(());
         }
         Err(StoreError::Corrupt { problem, .. }) => {
-            notes.push(format!("the tree cannot be read ({problem}); the sessions remember it"));
+            damaged = Some(format!("the tree cannot be read ({problem})"));
         }
         Err(error) => return Err(error),
     }
-    let Some(rebuilt) = Tree::from_nodes(root, remembered.into_values()) else {
-        report.add(
-            Severity::Error,
-            Outcome::Remains,
-            &places.tree,
-            "no session remembers a task; nothing to rebuild it from",
-        );
+    let Some(rebuilt) = Tree::from_nodes(root, remembered.nodes.into_values()) else {
+        let problem = damaged.unwrap_or_else(|| "every task in it was removed".to_owned());
+        let sentence = format!("{problem} and no session remembers a task to rebuild it from; mending moves it aside");
+        report.add_mendable(certain(repair), &places.tree, sentence);
+        if let Repair::Yes { .. } = repair
+            && let Some(copy) = file.set_aside()?
+        {
+            report.add(Severity::Note, Outcome::Noted, &copy, "what the tree was before it was moved aside");
+        }
         return Ok(());
     };
     notes.extend(rebuilt.notes);
-    if notes.is_empty() {
+    if notes.is_empty() && damaged.is_none() {
         return Ok(());
     }
+    if let Some(problem) = damaged {
+        report.add_mendable(certain(repair), &places.tree, format!("{problem}; the sessions remember it"));
+    }
     for note in notes {
-        report.add(Severity::Warning, repair.outcome(), &places.tree, note);
+        report.add_mendable(repair, &places.tree, note);
     }
     if let Repair::Yes { .. } = repair
         && let Some(copy) = file.overwrite(&rebuilt.tree)?
@@ -161,13 +174,18 @@ fn check_tree(
     Ok(())
 }
 
+/// The tree is replaced in one step: damage in it is damage, whoever works on the project.
+fn certain(repair: Repair) -> Repair {
+    match repair {
+        Repair::No | Repair::Busy => Repair::No,
+        Repair::Yes { .. } => repair,
+    }
+}
+
 /// Adds the nodes of `tree` that no session knows better, and says where the two differ.
-fn merge(
-    tree: &Tree,
-    remembered: &mut std::collections::BTreeMap<TaskId, crate::model::TaskNode>,
-    notes: &mut Vec<String>,
-) {
-    for (id, node) in remembered.iter() {
+fn merge(tree: &Tree, remembered: &mut Remembered, notes: &mut Vec<String>) {
+    let Remembered { nodes, removed } = remembered;
+    for (id, node) in nodes.iter() {
         match tree.get(*id) {
             None => notes.push(format!("task {id} (\"{}\") has a session and is not in the tree", node.title)),
             Some(known) if node.updated_at > known.updated_at => {
@@ -177,9 +195,13 @@ fn merge(
         }
     }
     for known in tree.all() {
-        let newer = remembered.get(&known.id).is_some_and(|node| node.updated_at > known.updated_at);
+        if removed.contains(&known.id) {
+            notes.push(format!("task {} (\"{}\") was removed after the tree was last saved", known.id, known.title));
+            continue;
+        }
+        let newer = nodes.get(&known.id).is_some_and(|node| node.updated_at > known.updated_at);
         if !newer {
-            remembered.insert(known.id, known.clone());
+            nodes.insert(known.id, known.clone());
         }
     }
 }
@@ -196,10 +218,12 @@ fn check_blobs(
     let present: BTreeSet<BlobId> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
     report.blobs = present.len();
     for blob in &present {
-        if !blobs.is_intact(blob)? {
-            let sentence = "its content is not what its name says; what it held is lost";
-            report.add(Severity::Error, Outcome::Remains, &blobs.path(blob), sentence);
-        }
+        let sentence = match blobs.is_intact(blob) {
+            Ok(true) => continue,
+            Ok(false) => "its content is not what its name says; what it held is lost".to_owned(),
+            Err(error) => format!("not checked: {error}"),
+        };
+        report.add(Severity::Error, Outcome::Remains, &blobs.path(blob), sentence);
     }
     for blob in referenced.difference(&present) {
         let sentence = "a session refers to it and it does not exist; that output or image is lost";
@@ -215,12 +239,7 @@ fn remove_unfinished(disk: &dyn Disk, folder: &Path, repair: Repair, report: &mu
         if let Repair::Yes { .. } = repair {
             disk.remove(&path).map_err(StoreError::io("remove", &path))?;
         }
-        report.add(
-            Severity::Warning,
-            repair.outcome(),
-            &path,
-            "left behind by a write that never finished; it holds nothing that counts",
-        );
+        report.add_mendable(repair, &path, "left behind by a write that never finished; it holds nothing that counts");
     }
     Ok(())
 }

@@ -40,16 +40,27 @@ impl VersionedFile {
         self.parse(&text).map(Some)
     }
 
+    /// As [`VersionedFile::load`], for a change that is to be saved: what cannot be read is kept beside the file.
+    pub fn load_to_change<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreError> {
+        let Some(text) = self.read()? else { return Ok(None) };
+        self.parse(&text).map(Some).or_else(|error| Err(self.refused(&text, error)?))
+    }
+
+    /// Keeps a copy of what will not be overwritten, and adds to the reason where it is.
+    fn refused(&self, text: &[u8], error: StoreError) -> Result<StoreError, StoreError> {
+        let backup = Some(self.keep(text)?);
+        Ok(match error {
+            StoreError::Corrupt { path, problem, .. } => StoreError::Corrupt { path, problem, backup },
+            error => error,
+        })
+    }
+
     /// Replaces the content, unless what is there is newer than this program or damaged.
     pub fn save<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<(), StoreError> {
         if let Some(text) = self.read()?
             && let Err(error) = self.parse::<T>(&text)
         {
-            let backup = Some(self.keep(&text)?);
-            return Err(match error {
-                StoreError::Corrupt { path, problem, .. } => StoreError::Corrupt { path, problem, backup },
-                error => error,
-            });
+            return Err(self.refused(&text, error)?);
         }
         self.write(value)
     }
@@ -59,6 +70,14 @@ impl VersionedFile {
         let kept = self.read()?.map(|text| self.keep(&text)).transpose()?;
         self.write(value)?;
         Ok(kept)
+    }
+
+    /// Takes the file away, after keeping a copy of it. Returns where the copy is.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>, StoreError> {
+        let Some(text) = self.read()? else { return Ok(None) };
+        let kept = self.keep(&text)?;
+        self.disk.remove(&self.path).map_err(StoreError::io("remove", &self.path))?;
+        Ok(Some(kept))
     }
 
     fn write<T: Serialize>(&self, value: &T) -> Result<(), StoreError> {

@@ -87,6 +87,11 @@ fn opens_an_event(rest: &[u8]) -> bool {
     digits > 0 && rest[digits..].starts_with(b",\"id\":\"")
 }
 
+/// Returns the event if `bytes` are a whole line that holds it.
+pub fn event(bytes: &[u8]) -> Option<Event> {
+    std::str::from_utf8(bytes).ok().and_then(|text| Event::parse(text).ok())
+}
+
 fn header(bytes: &[u8]) -> Option<Header<'_>> {
     std::str::from_utf8(bytes).ok().and_then(|text| Header::parse(text).ok())
 }

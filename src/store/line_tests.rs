@@ -36,7 +36,7 @@ fn whole(bytes: &[u8]) -> Option<Event> {
 fn a_line_is_one_line() {
     let mut event = event("two\nlines\r\u{2028}\0");
     let line = line_of(&event);
-    assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+    assert_eq!(line.split_inclusive(|byte| *byte == b'\n').count(), 1);
     assert_eq!(whole(&line[..line.len() - 1]), Some(event.clone()));
 
     event.body = crate::model::conversation::ToolUse {
@@ -47,7 +47,7 @@ fn a_line_is_one_line() {
     }
     .into();
     let line = line_of(&event);
-    assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1, "also with what a model spread over several");
+    assert_eq!(line.split_inclusive(|byte| *byte == b'\n').count(), 1, "also with what a model spread over several");
     assert_eq!(whole(&line[..line.len() - 1]), Some(event));
 }
 

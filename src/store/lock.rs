@@ -117,6 +117,18 @@ impl EngineLock {
     }
 }
 
+/// Waits until no other process changes what `path` stands for, and keeps others waiting. Ends with the handle.
+pub fn exclusive(path: &Path) -> Result<File, StoreError> {
+    if let Some(folder) = path.parent() {
+        RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
+    }
+    let mut options = OpenOptions::new();
+    let options = options.create(true).write(true).truncate(false).mode(0o600);
+    let file = options.open(path).map_err(StoreError::io("open", path))?;
+    file.lock().map_err(StoreError::io("lock", path))?;
+    Ok(file)
+}
+
 fn write_holder(file: &mut File, holder: &Holder) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;

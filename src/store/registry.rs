@@ -1,7 +1,5 @@
 //! `projects.json`: which repositories are worked on. Changed by any process, one at a time.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::base::ProjectId;
 use crate::model::project::Project;
-use crate::store::StoreError;
-use crate::store::disk::{Disk, RealDisk};
+use crate::store::disk::Disk;
 use crate::store::files::VersionedFile;
+use crate::store::{StoreError, lock};
 
 /// The newest format that this program reads and the one it writes.
 pub const VERSION: u64 = 1;
@@ -72,25 +70,13 @@ impl Registry {
 
     /// Reads, changes and saves the list while no other process does.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Project>) -> T) -> Result<T, StoreError> {
-        let _guard = self.exclusive()?;
-        let mut format = self.file.load::<Format>()?.unwrap_or_default();
+        let _guard = lock::exclusive(&self.lock)?;
+        let mut format = self.file.load_to_change::<Format>()?.unwrap_or_default();
         let before = format.projects.clone();
         let result = change(&mut format.projects);
         if format.projects != before {
             self.file.save(&format)?;
         }
         Ok(result)
-    }
-
-    /// Waits until no other process changes the list. The lock ends with the file handle.
-    fn exclusive(&self) -> Result<File, StoreError> {
-        if let Some(folder) = self.lock.parent() {
-            RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
-        }
-        let mut options = OpenOptions::new();
-        let options = options.create(true).write(true).truncate(false).mode(0o600);
-        let file = options.open(&self.lock).map_err(StoreError::io("open", &self.lock))?;
-        file.lock().map_err(StoreError::io("lock", &self.lock))?;
-        Ok(file)
     }
 }

@@ -155,7 +155,7 @@ impl<'f> Backward<'f> {
     fn hand_out(&mut self, mut offset: u64, mut bytes: Vec<u8>, oversized: bool) -> OwnedSpan {
         let terminated = self.terminated;
         let readable = !oversized && bytes.len() < MAX_LINE;
-        if readable && let Some(at) = memchr::memmem::rfind(&bytes, GLUED) {
+        if readable && let Some(at) = last_glued(&bytes) {
             let last = bytes.split_off(at + 1);
             offset += bytes.len() as u64;
             self.buffer.append(&mut bytes);
@@ -181,6 +181,13 @@ impl<'f> Backward<'f> {
         self.start -= want;
         Ok(piece)
     }
+}
+
+/// Returns where the last glued line of `bytes` is joined to the one before it.
+fn last_glued(bytes: &[u8]) -> Option<usize> {
+    // Nearly always there is none, and searching forwards says so several times faster than searching backwards.
+    memchr::memmem::find(bytes, GLUED)?;
+    memchr::memmem::rfind(bytes, GLUED)
 }
 
 /// As [`Span`], with bytes of its own: going backwards, the buffer behind it is gone.

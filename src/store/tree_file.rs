@@ -1,6 +1,6 @@
 //! `tree.json`: what is known of the tasks besides their sessions. Can be lost: sessions repeat it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,22 +65,39 @@ impl TreeFile {
         self.file.overwrite(&self.format(tree))
     }
 
+    /// Takes the file away, keeping a copy. Returns where the copy is.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>, StoreError> {
+        self.file.set_aside()
+    }
+
     fn format(&self, tree: &Tree) -> Format {
         let nodes = tree.all().cloned().collect();
         Format { version: VERSION, root: tree.root_id(), nodes, extra: self.extra.clone() }
     }
 }
 
-/// Returns the nodes that the sessions of a project remember. A session that never recorded its task gives a node
-/// that says so: its conversation must stay reachable.
-pub fn nodes_in(sessions: &Sessions) -> Result<BTreeMap<TaskId, TaskNode>, StoreError> {
-    let mut nodes = BTreeMap::new();
+/// What the sessions of a project remember of its tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remembered {
+    pub nodes: BTreeMap<TaskId, TaskNode>,
+    /// Tasks that were taken out of the tree, and must not come back because a file does not know it yet.
+    pub removed: BTreeSet<TaskId>,
+}
+
+/// Returns what the sessions of a project remember. A session that never recorded its task gives a node that says so:
+/// its conversation must stay reachable.
+pub fn nodes_in(sessions: &Sessions) -> Result<Remembered, StoreError> {
+    let Remembered { mut nodes, mut removed } = Remembered::default();
     for task in sessions.list()? {
-        match last_change(sessions, task)? {
+        // A session that cannot be read remembers nothing; the check of that session says so.
+        let Ok(change) = last_change(sessions, task) else { continue };
+        match change {
             Some(TaskChanged::Set { node }) => {
                 nodes.insert(task, *node);
             }
-            Some(TaskChanged::Removed) => {}
+            Some(TaskChanged::Removed) => {
+                removed.insert(task);
+            }
             None => {
                 let created = Timestamp::from_millis(i64::try_from(task.ulid().timestamp_ms()).unwrap_or(0));
                 nodes
@@ -88,7 +105,7 @@ pub fn nodes_in(sessions: &Sessions) -> Result<BTreeMap<TaskId, TaskNode>, Store
             }
         }
     }
-    Ok(nodes)
+    Ok(Remembered { nodes, removed })
 }
 
 /// Returns what a session last said of its own task, on whatever branch of its history.

@@ -6,6 +6,7 @@
 
 mod actor;
 mod group;
+mod save;
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -61,7 +62,7 @@ enum Command {
     /// Forget an open file, so that it can be moved or deleted.
     Release {
         session: TaskId,
-        answer: oneshot::Sender<()>,
+        answer: oneshot::Sender<Result<(), StoreError>>,
     },
     Quit,
 }
@@ -146,11 +147,11 @@ impl Store {
         self.ask(|answer| Command::Copy { from, to, copy: Box::new(plan), answer }).await
     }
 
-    /// Closes the session's file, after everything that was asked before.
+    /// Saves and closes the session's file, after everything that was asked before.
     pub async fn release(&self, session: TaskId) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();
         self.inner.commands.send(Command::Release { session, answer }).map_err(|_| StoreError::Closed)?;
-        done.await.map_err(|_| StoreError::Closed)
+        done.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Ends the writer after everything that was asked before. Later requests are refused.

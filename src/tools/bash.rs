@@ -69,13 +69,17 @@ impl Handler for Bash {
             context.cwd.set(cwd.clone());
         }
         let id = fresh_id(context);
-        let script = match Script::new(&input.command, &id, &context.folders.spill).await {
+        let script = match Script::new(&input.command, &id, &context.folders.spill) {
             Ok(script) => script,
             Err(error) => return Reply::error(format!("The command could not be prepared: {error}")),
         };
+        let environment = match context.cwd.before() {
+            Some(before) => context.environment.clone().with("OLDPWD", before),
+            None => context.environment.clone(),
+        };
         let spec = Spec {
             streams: if input.separate { Streams::Separate } else { Streams::Merged },
-            environment: context.environment.clone(),
+            environment,
             shown: input.command.clone(),
             head: context.limits.output_bytes,
             spool: Some(context.folders.spill.clone()),
@@ -164,7 +168,7 @@ impl Running<'_> {
 
     async fn ended(self, exit: Exit, script: &Script) -> Reply {
         let context = &self.call.context;
-        if let Some(folder) = script.folder_at_the_end().await {
+        if let Some(folder) = script.folder_at_the_end() {
             context.cwd.set(folder);
         }
         let mut lines = vec![said(exit)];
@@ -211,12 +215,14 @@ impl Running<'_> {
         self.process.gone().await;
         let context = &self.call.context;
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
-        let text = format!(
-            "Interrupted after {:.1} s: the command and everything it started were ended.\nOutput so far:\n{}",
-            self.started.elapsed().as_secs_f64(),
-            report.text
-        );
-        Reply { full: report.full, ..Reply::error(text) }
+        let mut lines = vec![format!(
+            "Interrupted after {:.1} s: the command and everything it started were ended.",
+            self.started.elapsed().as_secs_f64()
+        )];
+        lines.extend(self.notes);
+        lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
+        lines.push(format!("Output so far:\n{}", report.text));
+        Reply { full: report.full, ..Reply::error(lines.join("\n")) }
     }
 }
 

@@ -95,7 +95,7 @@ impl Default for Limits {
     /// 5 MB in base64.
     fn default() -> Self {
         Self {
-            foreground: Duration::from_secs(120),
+            foreground: Duration::from_mins(2),
             output_bytes: 10_000,
             reply_bytes: 64_000,
             read_bytes: 48_000,

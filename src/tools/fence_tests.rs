@@ -34,7 +34,8 @@ fn ground() -> Ground {
 fn write(ground: &Ground, path: &str) -> Result<PathBuf, String> {
     let writable = ground.fence.for_writing(path, &ground.inside).map_err(|error| error.to_string())?;
     let slot = Slot::make(&writable).map_err(|error| error.to_string())?;
-    slot.replace(b"written", None).map_err(|error| error.to_string())?;
+    let before = slot.found(u64::MAX).map_err(|error| error.to_string())?;
+    slot.replace(b"written", before.as_ref().map(|found| &found.metadata)).map_err(|error| error.to_string())?;
     Ok(slot.path().to_owned())
 }
 
@@ -193,4 +194,26 @@ fn listing(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_not_replaced() {
+    let ground = ground();
+    let path = ground.inside.join("shared");
+    let slot = Slot::make(&ground.fence.for_writing("shared", &ground.inside).unwrap()).unwrap();
+    std::fs::write(&path, "theirs").unwrap();
+    let error = slot.replace(b"ours", None).unwrap_err();
+    assert!(error.to_string().contains("changed by something else"), "{error}");
+    let found = slot.found(100).unwrap().unwrap();
+    std::fs::write(&path, "theirs, and longer").unwrap();
+    assert!(slot.replace(b"ours", Some(&found.metadata)).is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs, and longer");
+    assert_eq!(
+        std::fs::read_dir(&ground.inside)
+            .unwrap()
+            .flatten()
+            .filter(|e| e.path().extension() == Some("tmp".as_ref()))
+            .count(),
+        0
+    );
 }

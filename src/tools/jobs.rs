@@ -55,12 +55,19 @@ impl Job {
 /// The background processes of one run. Whoever owns the run calls [`Jobs::end_all`] before dropping it: until then
 /// every process is looked after, also when nobody else holds the registry.
 pub struct Jobs {
-    table: Mutex<BTreeMap<String, Arc<Job>>>,
+    table: Mutex<Table>,
     completions: mpsc::UnboundedSender<Completion>,
     blobs: Arc<dyn BlobSink>,
     budget: usize,
     /// Counts ends, so that waiting for "any of them" needs no list of handles.
     ends: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Table {
+    jobs: BTreeMap<String, Arc<Job>>,
+    /// The run is over: what comes now would outlive it.
+    closing: bool,
 }
 
 impl Jobs {
@@ -70,15 +77,21 @@ impl Jobs {
         Arc::new(Self { table: Mutex::default(), completions, blobs, budget, ends })
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Job>>> {
+    fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a process over. From now on it lives until it ends, is killed, or the run is over.
+    /// Takes a process over. From now on it lives until it ends, is killed, or the run is over; if it is over already,
+    /// it is killed at once.
     pub(super) fn adopt(self: &Arc<Self>, process: Process, command: String, started: Instant) -> Arc<Job> {
         let id = process.id().to_owned();
         let job = Arc::new(Job { id: id.clone(), command, process, started, finished: OnceLock::new() });
-        self.lock().insert(id, Arc::clone(&job));
+        let mut table = self.lock();
+        table.jobs.insert(id, Arc::clone(&job));
+        if table.closing {
+            job.process.kill();
+        }
+        drop(table);
         tokio::spawn(Arc::clone(self).follow(Arc::clone(&job)));
         job
     }
@@ -99,21 +112,25 @@ impl Jobs {
 
     fn forget_oldest(&self) {
         let mut table = self.lock();
-        let mut finished: Vec<(Instant, String)> =
-            table.values().filter(|job| job.finished().is_some()).map(|job| (job.started, job.id.clone())).collect();
+        let mut finished: Vec<(Instant, String)> = table
+            .jobs
+            .values()
+            .filter(|job| job.finished().is_some())
+            .map(|job| (job.started, job.id.clone()))
+            .collect();
         finished.sort_unstable();
         for (_, id) in finished.iter().take(finished.len().saturating_sub(REMEMBERED)) {
-            table.remove(id);
+            table.jobs.remove(id);
         }
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
-        self.lock().get(id).cloned()
+        self.lock().jobs.get(id).cloned()
     }
 
     /// Returns every job that is remembered, oldest first.
     pub(super) fn all(&self) -> Vec<Arc<Job>> {
-        let mut all: Vec<_> = self.lock().values().cloned().collect();
+        let mut all: Vec<_> = self.lock().jobs.values().cloned().collect();
         all.sort_by_key(|job| job.started);
         all
     }
@@ -132,9 +149,10 @@ impl Jobs {
         running.is_some()
     }
 
-    /// Ends every job and waits until all of them are gone and reported.
+    /// Ends every job and waits until all of them are gone and reported. What is adopted later ends at once.
     pub async fn end_all(&self) {
         let mut ends = self.ends.subscribe();
+        self.lock().closing = true;
         for job in self.all() {
             job.process.kill();
         }

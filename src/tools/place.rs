@@ -1,23 +1,41 @@
 //! Where the agent's shell stands, and what that means: a wrong folder must be said every time, not once.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The shell's folder, kept from one command to the next.
+/// The shell's folder, kept from one command to the next, and the one before it: `cd -` goes there.
 #[derive(Debug)]
-pub struct Cwd(Mutex<PathBuf>);
+pub struct Cwd(Mutex<Steps>);
+
+#[derive(Debug)]
+struct Steps {
+    now: PathBuf,
+    before: Option<PathBuf>,
+}
 
 impl Cwd {
     pub fn new(folder: PathBuf) -> Self {
-        Self(Mutex::new(folder))
+        Self(Mutex::new(Steps { now: folder, before: None }))
     }
 
     pub fn get(&self) -> PathBuf {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().now.clone()
+    }
+
+    /// Returns the folder before this one. Nothing: the agent has not gone anywhere yet.
+    pub fn before(&self) -> Option<PathBuf> {
+        self.lock().before.clone()
     }
 
     pub fn set(&self, folder: PathBuf) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = folder;
+        let mut steps = self.lock();
+        if steps.now != folder {
+            steps.before = Some(std::mem::replace(&mut steps.now, folder));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Steps> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -46,6 +46,9 @@ struct Part {
     #[serde(default)]
     #[schemars(range(min = 1))]
     offset: Option<u64>,
+    /// How many bytes of the first line to skip: the way on in a line that was cut.
+    #[serde(default)]
+    byte: Option<u64>,
     /// How many lines to read at most. Default 2000.
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -56,7 +59,8 @@ impl Handler for ReadFile {
     const NAME: &'static str = names::READ_FILE;
     const DESCRIPTION: &'static str = "Reads files: several, or several ranges, in one call. Each line comes with its \
         number and a tab, which are not part of the file. At most 2000 lines per part and about 48 KB per call; what \
-        is left out is said, with the offset to go on from. Pictures (png, jpeg, gif, webp) are shown to you, scaled \
+        is left out is said, with the offset to go on from, and the byte to go on from in \
+        a very long line. Pictures (png, jpeg, gif, webp) are shown to you, scaled \
         down if they are large. Binary files are recognised and not shown. Files outside the worktree can be read and \
         are marked.";
     const EFFECT: Effect = Effect::Reads;
@@ -147,7 +151,8 @@ fn look(mut file: File, part: &Part, budget: usize, limits: Limits, cancelled: &
     if let Some(what) = binary(&start) {
         return Ok(Seen { text: format!(": {what}, {}; not shown.", size(bytes)), picture: None });
     }
-    let text = lines::read(file, part.offset.unwrap_or(1), part.limit, budget, cancelled)?;
+    let wanted = lines::Wanted { offset: part.offset.unwrap_or(1), byte: part.byte, limit: part.limit };
+    let text = lines::read(file, wanted, budget, cancelled)?;
     Ok(Seen { text, picture: None })
 }
 

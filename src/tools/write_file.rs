@@ -1,6 +1,8 @@
 //! `write_file`: puts a whole file in place, in one step.
 
 use std::fmt::Write as _;
+use std::fs::Metadata;
+use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -8,9 +10,9 @@ use serde::Deserialize;
 
 use crate::base::text::{count, size};
 use crate::process::output::line_breaks;
-use crate::tools::fence::{Found, Slot};
+use crate::tools::fence::Slot;
 use crate::tools::names;
-use crate::tools::read_tracker::Version;
+use crate::tools::read_tracker::{ReadTracker, Version};
 use crate::tools::reply::Reply;
 use crate::tools::tool::{Call, Effect, Handler};
 
@@ -48,51 +50,89 @@ impl Handler for WriteFile {
         let shown = context.fence.shown(&writable.path()).display().to_string();
         let new = input.content.into_bytes();
         let (bytes, lines) = (new.len() as u64, line_count(&new));
-        let write = tokio::task::spawn_blocking(move || {
+        let not_written =
+            |problem: &dyn std::fmt::Display| Reply::error(format!("{shown} was not written: {problem}."));
+        let reads = Arc::clone(&context.reads);
+        let look = tokio::task::spawn_blocking(move || {
             let slot = Slot::make(&writable)?;
-            let before = match slot.found(KEPT) {
-                Ok(found) => found,
-                // Too large to be kept, but replacing it is what was asked for.
-                Err(_) if slot.file().is_ok() => {
-                    slot.file()?.metadata().map(|metadata| Some(Found { bytes: Vec::new(), metadata }))?
-                }
-                Err(error) => return Err(error),
-            };
-            let after = slot.replace(&new, before.as_ref().map(|found| &found.metadata))?;
-            std::io::Result::Ok((slot.path().to_owned(), before, after))
+            let before = look(&slot, &reads)?;
+            io::Result::Ok((slot, before))
         });
-        let (path, before, after) = match write.await.map_err(std::io::Error::other).flatten() {
-            Ok(done) => done,
-            Err(error) => return Reply::error(format!("{shown} was not written: {error}.")),
+        let (slot, mut before) = match look.await.map_err(io::Error::other).flatten() {
+            Ok(found) => found,
+            Err(error) => return not_written(&error),
         };
-        let size = format!("{}, {}", count(lines, "line", "lines"), size(bytes));
-        let mut text = match &before {
-            None => format!("Created {shown} ({size})."),
-            Some(_) => format!("Replaced {shown} ({size})."),
-        };
-        if let Some(before) = before
-            && !context.reads.knows(&path, Version::of(&before.metadata))
-        {
-            text.push_str(" WARNING: it existed and you had not read it since it last changed.");
-            if !before.bytes.is_empty() {
-                match context.blobs.put(before.bytes).await {
+        // Kept before it is replaced: afterwards there would be nothing left to keep.
+        let mut warning = String::new();
+        if let Some(Before { unread: Some(unread), .. }) = &mut before {
+            warning.push_str(" WARNING: it existed and you had not read it since it last changed.");
+            match unread {
+                Unread::Held(bytes) if bytes.is_empty() => {}
+                Unread::Held(bytes) => match context.blobs.put(std::mem::take(bytes)).await {
                     Ok(blob) => {
                         let place = context.blobs.path(&blob);
                         let _ = write!(
-                            text,
+                            warning,
                             " What it held before is in {}; compare, and restore what should not be lost.",
                             place.display()
                         );
                     }
                     Err(error) => {
-                        let _ = write!(text, " What it held before could not be kept: {error}.");
+                        let problem =
+                            format!("you have not read what it holds, and no copy of that could be kept: {error}");
+                        return not_written(&problem);
                     }
+                },
+                Unread::TooLarge(bytes) => {
+                    let _ = write!(
+                        warning,
+                        " It had {}, too much for a copy to be kept: what it held before is gone.",
+                        size(*bytes)
+                    );
                 }
             }
         }
+        let write = tokio::task::spawn_blocking(move || {
+            let after = slot.replace(&new, before.as_ref().map(|before| &before.metadata))?;
+            io::Result::Ok((slot.path().to_owned(), before.is_some(), after))
+        });
+        let (path, existed, after) = match write.await.map_err(io::Error::other).flatten() {
+            Ok(done) => done,
+            Err(error) => return not_written(&error),
+        };
+        let verb = if existed { "Replaced" } else { "Created" };
+        let text = format!("{verb} {shown} ({}, {}).{warning}", count(lines, "line", "lines"), size(bytes));
         context.reads.saw(&path, Version::of(&after));
         Reply::text(text)
     }
+}
+
+/// The file that is about to be replaced.
+struct Before {
+    metadata: Metadata,
+    /// What would be lost without the agent ever having seen it. Nothing: it has.
+    unread: Option<Unread>,
+}
+
+enum Unread {
+    Held(Vec<u8>),
+    TooLarge(u64),
+}
+
+fn look(slot: &Slot, reads: &ReadTracker) -> io::Result<Option<Before>> {
+    let file = match slot.file() {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    if reads.knows(slot.path(), Version::of(&metadata)) {
+        return Ok(Some(Before { metadata, unread: None }));
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(KEPT + 1).read_to_end(&mut bytes)? as u64;
+    let unread = if read > KEPT { Unread::TooLarge(metadata.len()) } else { Unread::Held(bytes) };
+    Ok(Some(Before { metadata, unread: Some(unread) }))
 }
 
 /// Returns the number of lines; a last one without a line break counts.

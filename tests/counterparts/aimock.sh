@@ -2,6 +2,7 @@
 # A third party's mock of the three wires, for our client to talk to.
 #
 #   aimock.sh COMMAND [ARGUMENT...]   runs COMMAND with AIMOCK_URL (add /v1 for the OpenAI wires) and passes its exit on
+#   aimock.sh cargo run --example ask lets our own client talk to it on all three wires
 #   aimock.sh                         asks all three wires itself and prints `N passed, N failed`
 #
 # What it answers, by a word in the last user message:

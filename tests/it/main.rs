@@ -3,9 +3,31 @@
 mod support;
 
 #[cfg(test)]
+mod agent_cut_short;
+#[cfg(test)]
+mod agent_faults;
+#[cfg(test)]
+mod agent_fork;
+#[cfg(test)]
+mod agent_gate;
+#[cfg(test)]
+mod agent_long_run;
+#[cfg(test)]
 mod agent_simulation;
 #[cfg(test)]
 mod architecture;
+#[cfg(test)]
+mod cli_check;
+#[cfg(test)]
+mod cli_config;
+#[cfg(test)]
+mod cli_init;
+#[cfg(test)]
+mod cli_inspect;
+#[cfg(test)]
+mod cli_pages;
+#[cfg(test)]
+mod cli_support;
 #[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `mxd check`: every kind of damage is said in a sentence, and what is safe to mend is mended without loss.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use mxd::base::{TaskId, Timestamp};
 use mxd::model::content::{Content, Image};
@@ -61,7 +61,7 @@ impl Project {
         self.check(Repair::Yes { now: Timestamp::from_millis(1_800_000_000_000) })
     }
 
-    fn add_to(&self, path: &PathBuf, bytes: &[u8]) {
+    fn add_to(&self, path: &Path, bytes: &[u8]) {
         let mut content = self.disk.content(path).unwrap();
         content.extend_from_slice(bytes);
         self.disk.put(path, &content);
@@ -69,7 +69,7 @@ impl Project {
 }
 
 fn sentences(report: &Report) -> String {
-    report.findings.iter().map(|finding| format!("{}\n", finding.sentence)).collect()
+    report.findings.iter().map(|finding| finding.sentence.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 fn has(report: &Report, severity: Severity, outcome: Outcome, words: &str) -> bool {
@@ -201,4 +201,19 @@ fn blobs_and_unfinished_files_are_looked_at() {
     assert!(has(&report, Severity::Warning, Outcome::Mended, "never finished"), "{report:?}");
     assert_eq!((report.findings.len(), report.blobs), (3, 2));
     assert_eq!(project.disk.content(&unfinished), None);
+}
+
+#[test]
+fn a_removed_task_does_not_come_back() {
+    let project = Project::new();
+    project.append(project.tasks[2], TaskChanged::Removed);
+    let report = project.check(Repair::No);
+    assert!(
+        has(&report, Severity::Warning, Outcome::Mendable, "was removed after the tree was last saved"),
+        "{report:?}"
+    );
+    project.mend();
+    let tree = TreeFile::new(project.bench.disk.clone(), &project.places.tree).load().unwrap().unwrap().tree;
+    assert_eq!(tree.all().map(|node| node.id).collect::<Vec<_>>(), project.tasks[..2]);
+    assert_eq!(project.check(Repair::No).findings, []);
 }

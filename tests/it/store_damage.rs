@@ -75,78 +75,78 @@ fn damage(bad_lines: usize, gaps: usize) -> Damage {
 
 #[test]
 fn what_is_no_damage_is_read_as_if_it_were_not_there() {
-    let p = Parts::new();
-    let all: Vec<&[u8]> = p.lines.iter().map(Vec::as_slice).collect();
-    p.expect("as written", &all, &[0, 1, 2, 3, 4], NONE);
-    p.expect("empty", &[], &[], NONE);
-    p.expect("blank lines", &[b"\n\n", all[0], b"   \n\t\n", all[1], b"\n"], &[0, 1], NONE);
-    p.expect("no final newline", &[all[0], p.bare(1)], &[0, 1], NONE);
-    p.expect("line ends of another system", &[p.bare(0), b"\r\n", p.bare(1), b"\r\n"], &[0, 1], NONE);
-    p.expect("and without the last", &[p.bare(0), b"\r\n", p.bare(1), b"\r"], &[0, 1], NONE);
+    let parts = Parts::new();
+    let all: Vec<&[u8]> = parts.lines.iter().map(Vec::as_slice).collect();
+    parts.expect("as written", &all, &[0, 1, 2, 3, 4], NONE);
+    parts.expect("empty", &[], &[], NONE);
+    parts.expect("blank lines", &[b"\n\n", all[0], b"   \n\t\n", all[1], b"\n"], &[0, 1], NONE);
+    parts.expect("no final newline", &[all[0], parts.bare(1)], &[0, 1], NONE);
+    parts.expect("line ends of another system", &[parts.bare(0), b"\r\n", parts.bare(1), b"\r\n"], &[0, 1], NONE);
+    parts.expect("and without the last", &[parts.bare(0), b"\r\n", parts.bare(1), b"\r"], &[0, 1], NONE);
 }
 
 #[test]
 fn bad_lines_are_counted_and_hide_nothing() {
-    let p = Parts::new();
-    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|at| p.lines[at].as_slice());
+    let parts = Parts::new();
+    let [a, b, c, d, last] = [0, 1, 2, 3, 4].map(|at| parts.lines[at].as_slice());
     for bad in [&b"\0\0\0\0\n"[..], b"nonsense\n", b"\xff\xfe\x80\n", b"{\"v\":1}\n", b"[]\n", &b[20..]] {
         let name = String::from_utf8_lossy(bad);
-        p.expect(&format!("in the middle: {name}"), &[a, b, bad, c, bad, d, e], &[0, 1, 2, 3, 4], damage(2, 0));
-        p.expect(&format!("at the beginning: {name}"), &[bad, a, b], &[0, 1], NONE);
-        p.expect(&format!("at the end: {name}"), &[a, b, bad], &[0, 1], damage(1, 0));
-        p.expect(&format!("instead of one: {name}"), &[a, bad, c, d], &[0, 2, 3], damage(1, 1));
-        p.expect(&format!("instead of two: {name}"), &[a, bad, c, bad, e], &[0, 2, 4], damage(2, 2));
-        p.expect(&format!("instead of the first: {name}"), &[bad, b, c], &[1, 2], damage(1, 1));
-        p.expect(&format!("nothing else: {name}"), &[bad], &[], damage(1, 0));
+        parts.expect(&format!("in the middle: {name}"), &[a, b, bad, c, bad, d, last], &[0, 1, 2, 3, 4], damage(2, 0));
+        parts.expect(&format!("at the beginning: {name}"), &[bad, a, b], &[0, 1], NONE);
+        parts.expect(&format!("at the end: {name}"), &[a, b, bad], &[0, 1], damage(1, 0));
+        parts.expect(&format!("instead of one: {name}"), &[a, bad, c, d], &[0, 2, 3], damage(1, 1));
+        parts.expect(&format!("instead of two: {name}"), &[a, bad, c, bad, last], &[0, 2, 4], damage(2, 2));
+        parts.expect(&format!("instead of the first: {name}"), &[bad, b, c], &[1, 2], damage(1, 1));
+        parts.expect(&format!("nothing else: {name}"), &[bad], &[], damage(1, 0));
     }
-    p.expect("a line is gone without a trace", &[a, c, d], &[0, 2, 3], damage(0, 1));
+    parts.expect("a line is gone without a trace", &[a, c, d], &[0, 2, 3], damage(0, 1));
 }
 
 #[test]
 fn glued_lines_are_both_read() {
-    let p = Parts::new();
-    let [a, b, c, d, _] = [0, 1, 2, 3, 4].map(|at| p.lines[at].as_slice());
-    p.expect("whole and whole, in the middle", &[a, p.bare(1), c, d], &[0, 1, 2, 3], NONE);
-    p.expect("three", &[p.bare(0), p.bare(1), c, d], &[0, 1, 2, 3], NONE);
-    p.expect("at the end", &[a, p.bare(1), c], &[0, 1, 2], NONE);
-    p.expect("at the end, not ended", &[a, p.bare(1), p.bare(2)], &[0, 1, 2], NONE);
-    p.expect("whole and torn", &[a, p.bare(1), &c[..40]], &[0, 1], NONE);
+    let parts = Parts::new();
+    let [a, b, c, d, _] = [0, 1, 2, 3, 4].map(|at| parts.lines[at].as_slice());
+    parts.expect("whole and whole, in the middle", &[a, parts.bare(1), c, d], &[0, 1, 2, 3], NONE);
+    parts.expect("three", &[parts.bare(0), parts.bare(1), c, d], &[0, 1, 2, 3], NONE);
+    parts.expect("at the end", &[a, parts.bare(1), c], &[0, 1, 2], NONE);
+    parts.expect("at the end, not ended", &[a, parts.bare(1), parts.bare(2)], &[0, 1, 2], NONE);
+    parts.expect("whole and torn", &[a, parts.bare(1), &c[..40]], &[0, 1], NONE);
     for cut in 1..b.len() - 2 {
         let torn = &b[..cut];
-        p.expect(&format!("torn at {cut} and whole"), &[a, torn, c, d], &[0, 2, 3], damage(1, 1));
-        p.expect(&format!("torn at {cut} and whole, at the end"), &[a, torn, c], &[0, 2], damage(1, 1));
-        p.expect(&format!("torn at {cut} and zeros and whole"), &[a, torn, b"\0\0\0", c], &[0, 2], damage(1, 1));
+        parts.expect(&format!("torn at {cut} and whole"), &[a, torn, c, d], &[0, 2, 3], damage(1, 1));
+        parts.expect(&format!("torn at {cut} and whole, at the end"), &[a, torn, c], &[0, 2], damage(1, 1));
+        parts.expect(&format!("torn at {cut} and zeros and whole"), &[a, torn, b"\0\0\0", c], &[0, 2], damage(1, 1));
     }
 }
 
 #[test]
 fn a_line_too_long_to_be_ours_is_stepped_over() {
-    let p = Parts::new();
-    let [a, b, c, ..] = [0, 1, 2].map(|at| p.lines[at].as_slice());
+    let parts = Parts::new();
+    let [a, b, c, ..] = [0, 1, 2].map(|at| parts.lines[at].as_slice());
     let mut long = vec![b'x'; MAX_LINE + 3];
     long.push(b'\n');
-    p.expect("in the middle", &[a, b, &long, c], &[0, 1, 2], damage(1, 0));
-    p.expect("at the end, not ended", &[a, b, &long[..MAX_LINE + 2]], &[0, 1], NONE);
+    parts.expect("in the middle", &[a, b, &long, c], &[0, 1, 2], damage(1, 0));
+    parts.expect("at the end, not ended", &[a, b, &long[..MAX_LINE + 2]], &[0, 1], NONE);
 }
 
 #[test]
 fn a_gap_behind_a_rewind_keeps_what_can_be_kept() {
-    let p = Parts::new();
-    let store = p.bench.store();
-    let moved = block_on(store.append(p.task, None, head_moved(Some(p.events[1].id)))).unwrap();
-    let after = block_on(store.append(p.task, None, text("after"))).unwrap();
+    let parts = Parts::new();
+    let store = parts.bench.store();
+    let moved = block_on(store.append(parts.task, None, head_moved(Some(parts.events[1].id)))).unwrap();
+    let after = block_on(store.append(parts.task, None, text("after"))).unwrap();
     store.close();
-    let active = p.bench.sessions().active(p.task).unwrap();
-    assert_eq!(ids(&active.events), [p.events[0].id, p.events[1].id, moved.id, after.id]);
+    let active = parts.bench.sessions().active(parts.task).unwrap();
+    assert_eq!(ids(&active.events), [parts.events[0].id, parts.events[1].id, moved.id, after.id]);
     // The event that the move went back to is destroyed.
-    let bytes = p.disk.content(&p.path).unwrap();
+    let bytes = parts.disk.content(&parts.path).unwrap();
     let text = String::from_utf8(bytes).unwrap();
-    p.disk.put(
-        &p.path,
+    parts.disk.put(
+        &parts.path,
         text.replacen("\"type\":\"assistant_text\",\"body\":{\"text\":\"zwei", "\"type\":x", 1).as_bytes(),
     );
-    let active = p.bench.sessions().active(p.task).unwrap();
+    let active = parts.bench.sessions().active(parts.task).unwrap();
     assert_eq!(active.damage, damage(1, 2), "the move and the third event follow it");
-    assert_eq!(active.events.first().map(|event| event.id), Some(p.events[0].id));
+    assert_eq!(active.events.first().map(|event| event.id), Some(parts.events[0].id));
     assert_eq!(active.events.last().map(|event| event.id), Some(after.id));
 }

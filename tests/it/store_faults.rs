@@ -193,3 +193,25 @@ fn an_event_that_is_too_long_is_refused_and_nothing_else_is() {
     expected.push(event);
     scene.assert_holds(&expected, "a batch counts as a whole");
 }
+
+#[test]
+fn with_os_durability_a_busy_writer_saves_all_the_same() {
+    let scene = Scene::new(Start::Open, Durability::Os);
+    let saves = || scene.disk.history().iter().filter(|call| call.starts_with("sync ")).count();
+    let (before, began) = (saves(), std::time::Instant::now());
+    while saves() == before {
+        block_on(scene.store.append(scene.task, None, text("d"))).unwrap();
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "written for long and never saved");
+    }
+}
+
+#[test]
+fn with_os_durability_a_released_session_is_saved() {
+    let scene = Scene::new(Start::Open, Durability::Os);
+    let event = block_on(scene.store.append(scene.task, None, text("d"))).unwrap();
+    block_on(scene.store.release(scene.task)).unwrap();
+    let mut expected = scene.before.clone();
+    expected.push(event);
+    let after = Bench::new(scene.disk.lose_power(Forget::Everything), scene.bench.folder.clone());
+    assert_eq!(ids(&after.stream(scene.task).0), ids(&expected));
+}

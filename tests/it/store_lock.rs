@@ -215,11 +215,15 @@ fn two_processes_that_register_at_once_keep_both() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pair = [Other::start(TEST, folder.path()), Other::start(TEST, folder.path())];
-    pair.iter_mut().for_each(|other| drop(other.hear("@ready")));
+    for other in &mut pair {
+        other.hear("@ready");
+    }
     let registry = Registry::new(Arc::new(RealDisk), folder.path().join("projects.json"));
     let mut expected = std::collections::BTreeSet::new();
     for round in 0..ROUNDS {
-        pair.iter_mut().for_each(|other| other.tell(&round.to_string()));
+        for other in &mut pair {
+            other.tell(&round.to_string());
+        }
         let answers: Vec<_> = pair.iter_mut().map(|other| other.hear("@done ")).collect();
         let shared: Vec<_> = answers.iter().map(|answer| answer.split(' ').nth(1).unwrap()).collect();
         assert_eq!(shared[0], shared[1], "one path is one project");

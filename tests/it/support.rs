@@ -5,4 +5,7 @@ pub mod mock;
 #[cfg(test)]
 pub mod sim_disk;
 #[cfg(test)]
+#[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
+pub mod stage;
+#[cfg(test)]
 pub mod store;

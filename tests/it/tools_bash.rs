@@ -37,6 +37,8 @@ async fn the_folder_is_kept_however_the_command_ends() {
         "set -u; cd sub; echo $undefined_variable",
         "cd sub && exec true",
         "cd sub && exec sh -c 'exit 5'",
+        "cd sub && \\exec true",
+        "shopt -s extdebug; cd sub; eval true",
         "f() { cd sub; exec true; }; f",
         "trap 'echo bye' EXIT; cd sub; exit 1",
         "cd sub; trap - EXIT; exit 0",
@@ -318,4 +320,42 @@ async fn waiting_has_a_limit_and_ends_with_the_process() {
     assert!(waited.text.contains("exit code: 0") && waited.text.contains("now"), "{}", waited.text);
     let missing = bench.call("background", json!({"action": "kill", "id": "bg-none"})).await;
     assert!(missing.is_error && missing.text.contains("There is no background process"), "{}", missing.text);
+}
+
+#[tokio::test]
+async fn what_comes_after_the_end_of_a_run_does_not_outlive_it() {
+    let mut bench = Bench::new();
+    bench.context.jobs.end_all().await;
+    let reply = bench.call("bash", json!({"command": "sleep 1000", "background": true})).await;
+    let id = reply.background.unwrap().id;
+    let done = bench.completions.recv().await.unwrap();
+    assert_eq!((done.id, done.exit.killed), (id, true));
+    bench.context.jobs.end_all().await;
+}
+
+#[tokio::test]
+async fn no_command_is_skipped_while_the_folder_is_watched() {
+    let bench = Bench::new();
+    let reply = bench.bash("shopt -s extdebug; eval echo one; echo two").await;
+    assert_eq!(reply.text, "exit code: 0\none\ntwo\n");
+}
+
+#[tokio::test]
+async fn going_back_goes_where_the_agent_came_from() {
+    let bench = Bench::new();
+    let reply = bench.bash("cd -").await;
+    assert!(reply.is_error && reply.text.contains("OLDPWD not set"), "{}", reply.text);
+    bench.bash("mkdir sub; cd sub").await;
+    bench.bash("cd -").await;
+    assert_eq!(bench.cwd(), bench.root);
+}
+
+#[tokio::test]
+async fn an_interrupted_command_says_where_the_agent_is() {
+    let bench = Bench::new();
+    bench.bash("mkdir sub; cd sub").await;
+    let call = tool_use("bash", &json!({"command": "echo up; sleep 1000"}));
+    let interrupt = bench.context.tokens.interrupt.clone();
+    let reply = while_running(&bench, &call, async || interrupt.cancel()).await;
+    assert!(reply.is_error && reply.text.contains("[cwd: sub]"), "{}", reply.text);
 }

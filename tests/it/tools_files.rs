@@ -215,3 +215,25 @@ async fn ambiguity_and_near_misses_are_explained() {
     let git = bench.call("edit_file", json!({"path": ".git/config", "edits": [edit("x", "y")]})).await;
     assert!(git.is_error && git.text.contains("git's own data"), "{}", git.text);
 }
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_not_replaced_unread() {
+    let bench = Bench::new();
+    bench.write("a.txt", "precious\n");
+    // A file where the folder of the blobs should be: nothing can be kept.
+    std::fs::write(bench.data.join("blobs"), "").unwrap();
+    let reply = bench.call("write_file", json!({"path": "a.txt", "content": "new\n"})).await;
+    assert!(reply.is_error && reply.text.contains("no copy of that could be kept"), "{}", reply.text);
+    assert_eq!(bench.read("a.txt"), "precious\n");
+    read(&bench, "a.txt").await;
+    let reply = bench.call("write_file", json!({"path": "a.txt", "content": "new\n"})).await;
+    assert_eq!(reply.text, "Replaced a.txt (1 line, 4 B).");
+}
+
+#[tokio::test]
+async fn what_is_too_large_to_keep_is_said_to_be_gone() {
+    let bench = Bench::new();
+    std::fs::File::create(bench.root.join("vast")).unwrap().set_len(20_000_000).unwrap();
+    let reply = bench.call("write_file", json!({"path": "vast", "content": "new\n"})).await;
+    assert!(reply.text.contains("WARNING") && reply.text.contains("20.0 MB, too much for a copy"), "{}", reply.text);
+}

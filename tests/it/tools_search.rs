@@ -3,7 +3,7 @@
 use mxd::tools::Reply;
 use serde_json::{Value, json};
 
-use crate::tools_support::Bench;
+use crate::tools_support::{Bench, until};
 
 fn tree() -> Bench {
     let bench = Bench::new();
@@ -172,4 +172,65 @@ async fn a_cancelled_search_ends() {
     let bench = tree();
     bench.context.tokens.teardown.cancel();
     assert!(search(&bench, json!({"pattern": "answer"})).await.is_error);
+}
+
+/// A file that takes no room and has more zeros than any memory.
+fn endless(bench: &Bench, path: &str) {
+    std::fs::File::create(bench.root.join(path)).unwrap().set_len(1 << 42).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_too_large_to_hold_is_said_and_harms_nobody() {
+    let bench = tree();
+    endless(&bench, "vast");
+    let whole = json!({"pattern": "a.b", "multiline": true, "path": "vast"});
+    let reply = search(&bench, whole).await;
+    assert!(reply.is_error && reply.text.starts_with("Could not search: vast: "), "{}", reply.text);
+    let none = search(&bench, json!({"pattern": "ab.sent", "multiline": true})).await;
+    assert!(none.text.starts_with("No match for \"ab.sent\" in 4 files searched.\n[1 file could not"), "{}", none.text);
+    let reply = search(&bench, json!({"pattern": "Answer.is", "multiline": true})).await;
+    assert!(reply.text.starts_with("docs/read me.md:1:The Answer\n"), "{}", reply.text);
+    assert!(reply.text.contains("[1 file could not be searched; the first: vast: "), "{}", reply.text);
+}
+
+#[tokio::test]
+async fn context_lines_count_towards_what_is_gathered() {
+    let bench = Bench::new();
+    let filler = "filler\n".repeat(40);
+    bench.write("many.txt", format!("needle\n{filler}").repeat(1000));
+    let reply = search(&bench, json!({"pattern": "needle", "context": 20, "limit": 2000})).await;
+    assert!(reply.text.contains("of more than 4"), "20,000 lines hold some 490 matches: {}", reply.text);
+    assert!(reply.text.len() < 40_000, "{}", reply.text.len());
+}
+
+#[tokio::test]
+async fn one_match_of_very_many_lines_is_cut() {
+    let bench = Bench::new();
+    bench.write("long.txt", "line\n".repeat(100_000));
+    let reply = search(&bench, json!({"pattern": "line.*line", "multiline": true})).await;
+    assert!(
+        reply.text.ends_with(
+            "[200 of more than 20000 matching lines shown; narrow it with path, globs or types, or use mode files]"
+        ),
+        "{}",
+        reply.text
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_long_search_without_a_match_can_be_cut_short() {
+    let bench = Bench::new();
+    endless(&bench, "vast");
+    let vast = bench.root.join("vast");
+    let is_open = || {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|path| path == vast)
+    };
+    let cut = async {
+        until("the search has begun", is_open).await;
+        bench.context.tokens.interrupt.cancel();
+    };
+    let (reply, ()) = tokio::join!(search(&bench, json!({"pattern": "needle", "path": "vast"})), cut);
+    assert_eq!((reply.text.as_str(), reply.is_error), ("Could not search: interrupted.", true));
 }

@@ -125,7 +125,7 @@ pub fn tool_use(name: &str, input: &Value) -> ToolUse {
 
 /// Waits until `holds`, looking every few milliseconds; a condition that never holds fails the test.
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let waited = tokio::time::timeout(std::time::Duration::from_secs(60), async {
+    let waited = tokio::time::timeout(std::time::Duration::from_mins(1), async {
         while !holds() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::Run;
 use crate::agent::machine::{Input, Purpose};
-use crate::base::MicroUsd;
+use crate::base::{MicroUsd, Timestamp};
 use crate::model::content::BlobId;
 use crate::model::event::SessionConfig;
 use crate::model::live::Live;
@@ -24,6 +24,10 @@ use crate::tools::LiveSink;
 
 /// How long everybody waits when an API says "too much" without saying for how long.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(2);
+/// What a summary may say.
+const SUMMARY_OUTPUT: u64 = 32_000;
+/// What a model can say however full its window is. Where even that does not fit, the API says so.
+const LEAST_OUTPUT: u64 = 1_024;
 /// What a response is assumed to say, when money is set aside for it.
 const TYPICAL_OUTPUT: u64 = 4_000;
 
@@ -38,7 +42,8 @@ impl BlobSource for Pictures<'_> {
 
 impl Run {
     pub(super) fn call_model(&mut self, number: u64, purpose: Purpose, attempt: u32) {
-        if attempt > 1 {
+        // Whatever was shown of an attempt that failed is void.
+        if std::mem::take(&mut self.shown_in_vain) || attempt > 1 {
             self.setup.tools.live.send(Live::Discarded);
         }
         self.model_cancel = CancellationToken::new();
@@ -52,13 +57,13 @@ impl Run {
         };
         let (provider, gate) = (self.setup.provider.clone(), self.setup.gate.clone());
         let (live, cancel) = (self.setup.tools.live.clone(), self.model_cancel.clone());
-        let facts = self.setup.facts;
+        let (facts, now) = (self.setup.facts, self.now());
         let shown = purpose == Purpose::Respond;
         let model = call.config.model.clone();
         let sent = call.body.len() as u64;
         let asked = async move {
             let live = shown.then_some(live.as_ref());
-            let answer = ask(provider.as_ref(), &gate, call, live, cancel).await;
+            let answer = ask(provider.as_ref(), &gate, call, live, cancel, now).await;
             Some(match answer {
                 Ok(response) => {
                     let usage = Box::new(usage_of(&response, &facts, &model, sent));
@@ -99,12 +104,32 @@ impl Run {
         self.setup.facts.prices.map(|prices| cost(&tokens, &prices)).unwrap_or_default()
     }
 
+    /// Returns how much the model may say: as much as it can, but no more than fits behind what it reads. Some servers
+    /// refuse a request whose two parts together exceed the window.
+    fn room(&self, purpose: Purpose) -> u64 {
+        let most = match purpose {
+            Purpose::Respond => u64::MAX,
+            Purpose::Summarise { .. } => SUMMARY_OUTPUT,
+        };
+        let left = self.setup.facts.window.saturating_sub(self.machine.context_tokens()).max(LEAST_OUTPUT);
+        self.config().map_or(u64::MAX, |config| config.max_output).min(self.setup.facts.max_output).min(most).min(left)
+    }
+
+    /// Takes the facts of the model that the person chose instead, where they are known.
+    pub(super) fn use_model(&mut self, model: String) {
+        if let Ok(facts) = self.setup.catalogue.facts(&model) {
+            self.setup.facts = facts;
+            self.machine.use_window(facts.window);
+        }
+        self.chosen_model = Some(model);
+    }
+
     fn config(&self) -> Option<Arc<SessionConfig>> {
         self.machine.conversation().config().cloned()
     }
 
     fn request(&mut self, purpose: Purpose) -> Result<Call, EncodeError> {
-        let options = BodyOptions { cache_key: Some(self.setup.task.to_string()), ..BodyOptions::streaming() };
+        let options = BodyOptions { max_output: Some(self.room(purpose)), ..BodyOptions::streaming() };
         let blobs = self.setup.store.blobs().clone();
         let config = self.config().unwrap_or_default();
         self.requests.call(self.machine.conversation(), &config, purpose, &options, &Pictures(&blobs))
@@ -118,7 +143,13 @@ async fn ask(
     call: Call,
     live: Option<&dyn LiveSink>,
     cancel: CancellationToken,
+    now: Timestamp,
 ) -> Result<Response, ApiError> {
+    if let (Some(until), Some(live)) = (gate.limited_until(), live) {
+        let wait = until.saturating_duration_since(tokio::time::Instant::now());
+        let until = now.later(wait);
+        live.send(Live::Retry { attempt: 0, of: 0, until, reason: "the model API limits this credential".to_owned() });
+    }
     let mut permit = Some(gate.enter(&cancel).await.map_err(|_| ApiError::cancelled())?);
     let (signals, mut incoming) = mpsc::channel(64);
     let answer = provider.respond(call, signals, cancel);

@@ -14,6 +14,8 @@ use crate::provider::{BlobSource, BodyOptions, Call, EncodeError, Segment};
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     config: Option<Arc<SessionConfig>>,
+    /// A name for the prefix: everybody who shares it, a fork above all, finds the same cache.
+    cache_key: String,
     segments: Vec<Segment>,
     /// How many blocks each speech had when it was spelled: the last one may have grown since.
     blocks: Vec<usize>,
@@ -30,6 +32,7 @@ impl Requests {
         blobs: &dyn BlobSource,
     ) -> Result<Call, EncodeError> {
         self.refresh(conversation, config, blobs)?;
+        let options = &BodyOptions { cache_key: Some(self.cache_key.clone()), ..options.clone() };
         match purpose {
             Purpose::Respond => Ok(Call::respond(config.clone(), &self.segments, options)),
             Purpose::Summarise { trim } => {
@@ -67,7 +70,9 @@ impl Requests {
         blobs: &dyn BlobSource,
     ) -> Result<(), EncodeError> {
         if !self.config.as_ref().is_some_and(|known| Arc::ptr_eq(known, config)) {
-            *self = Self { config: Some(config.clone()), ..Self::default() };
+            let spelled = serde_json::to_vec(config.as_ref())?;
+            let cache_key = blake3::hash(&spelled).to_hex()[..32].to_owned();
+            *self = Self { config: Some(config.clone()), cache_key, ..Self::default() };
         }
         let speeches = conversation.speeches();
         let unchanged = |(speech, blocks): (&Speech, &usize)| speech.blocks.len() == *blocks;

@@ -3,15 +3,15 @@
 use crate::agent::compaction::Trim;
 use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
 use crate::base::{AskId, Timestamp};
-use crate::model::ask::{AnsweredBy, AskMode};
-use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason};
+use crate::model::ask::AskMode;
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded};
 use crate::model::live::Activity;
 use crate::model::message::Source;
 use crate::model::{Answer, Ask, AskKind};
 
 /// What an Ask of the run's own is about, and so what its answer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum About {
+pub(in crate::agent) enum About {
     /// The model API kept failing.
     Provider(Purpose),
     /// The model stopped in a way that needs a decision.
@@ -29,7 +29,7 @@ const WITHOUT: &str = "Go on without";
 
 impl About {
     /// Returns what an Ask that was raised before a restart is about. Others are not the run's own.
-    fn of(kind: AskKind) -> Option<Self> {
+    pub(in crate::agent) fn of(kind: AskKind) -> Option<Self> {
         match kind {
             AskKind::RetriesExhausted => Some(Self::Provider(Purpose::Respond)),
             AskKind::ModelStopped => Some(Self::Stopped),
@@ -109,8 +109,18 @@ impl Machine {
         if self.state.messages.iter().any(|message| message.from == Source::User) {
             return self.dismiss(ask, about);
         }
+        // Whatever was to be cut short has stopped by itself.
+        self.wants.interrupt = false;
         self.phase = Phase::Asking { ask, about };
         self.out.push(Effect::Activity(Activity::Waiting));
+    }
+
+    /// Returns an answer that was given when nobody was there to act on it.
+    pub(super) fn standing_decision(&mut self) -> Option<(About, Answer)> {
+        let decision = self.state.decisions.iter().find(|decision| !self.acted_on.contains(&decision.ask.id))?;
+        let (id, about, answer) = (decision.ask.id, About::of(decision.ask.kind), decision.answer.clone());
+        self.acted_on.insert(id);
+        Some((about?, answer))
     }
 
     /// Takes an Ask back and goes on with what the person said.
@@ -118,7 +128,17 @@ impl Machine {
         let reason = "the agent was spoken to and goes on".to_owned();
         self.held.clear();
         self.allow(about);
-        self.save(vec![AskWithdrawn { id, reason }.into()], Then::Advance);
+        let mut bodies = vec![AskWithdrawn { id, reason }.into()];
+        bodies.extend(self.unwished(about));
+        self.save(bodies, Then::Advance);
+    }
+
+    /// Returns what takes the person's wish for a summary back, where the Ask was about one that could not be made.
+    fn unwished(&self, about: About) -> Option<Body> {
+        match about {
+            About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.drop_wishes(),
+            About::Provider(Purpose::Respond) | About::Stopped | About::Budget | About::Loop | About::TurnLimit => None,
+        }
     }
 
     /// Lifts the limit that an Ask was about, as far as one answer can.
@@ -128,7 +148,8 @@ impl Machine {
             About::Budget => self.tries.reserved = true,
             About::Stopped => self.tries.unfinished = 0,
             About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.tries.compacted = true,
-            About::Loop | About::Provider(Purpose::Respond) => {}
+            About::Loop => self.watch.spoken_to(),
+            About::Provider(Purpose::Respond) => {}
         }
     }
 
@@ -136,6 +157,7 @@ impl Machine {
         if let Body::AskAnswered(AskAnswered { id, answer }) = &event.body
             && *id == ask
         {
+            self.acted_on.insert(ask);
             return self.answered(now, about, answer);
         }
         if self.state.asks.get(ask).is_none() {
@@ -144,27 +166,33 @@ impl Machine {
         self.settle_standing(ask, about);
     }
 
-    fn answered(&mut self, now: Timestamp, about: About, answer: &Answer) {
+    /// Does what the person decided.
+    pub(super) fn answered(&mut self, now: Timestamp, about: About, answer: &Answer) {
         let chosen = answer.choice.and_then(|choice| about.choices().get(choice).copied()).unwrap_or("");
         let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
         if is(STOP) {
-            return self.end(Exit::Interrupted(InterruptReason::Stopped));
+            let exit = Exit::Interrupted(InterruptReason::Stopped);
+            let mut bodies: Vec<Body> = self.unwished(about).into_iter().collect();
+            bodies.push(RunEnded { exit: exit.clone() }.into());
+            return self.save(bodies, Then::End(exit));
         }
+        // Whoever answers wants the agent to go on, whatever cut it short before.
+        self.halted = false;
         let free = !about.choices().iter().any(|choice| is(choice));
         match about {
-            About::Provider(purpose) => {
-                if free && answer.by == AnsweredBy::Person {
-                    // The only thing to say to a model that does not answer is which other one to ask.
-                    self.out.push(Effect::UseModel { model: answer.text.trim().to_owned() });
-                    self.phase = Phase::Preparing { after: None };
-                    self.out.push(Effect::Prepare { config: true, context: false });
-                    return;
-                }
-                self.call(purpose, 1);
+            About::Provider(_) | About::Compaction if free && is_model_name(&answer.text) => {
+                self.out.push(Effect::UseModel { model: answer.text.trim().to_owned() });
+                self.phase = Phase::Preparing { after: None };
+                self.out.push(Effect::Prepare { config: true, context: false });
             }
+            About::Provider(_) if free => self.go_on(now, answer, free),
+            About::Provider(purpose) => self.call(purpose, 1),
             About::Compaction if is(WITHOUT) => {
                 self.allow(about);
-                self.advance(now);
+                match self.unwished(about) {
+                    Some(dropped) => self.save(vec![dropped], Then::Advance),
+                    None => self.advance(now),
+                }
             }
             About::Compaction => {
                 self.tries.bad_summaries = 0;
@@ -191,4 +219,10 @@ impl Machine {
         }
         self.advance(now);
     }
+}
+
+/// Tells whether an answer names a model rather than saying something: models have no spaces in their names.
+fn is_model_name(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && !text.contains(char::is_whitespace)
 }

@@ -56,18 +56,24 @@ impl Machine {
 
     /// Summarises because the person said so.
     pub(super) fn compact_by_hand(&mut self, requests: Vec<MessageId>) {
-        let consumed = MessagesConsumed { ids: requests }.into();
         if self.conversation.speeches().is_empty() {
-            return self.save(vec![consumed], Then::Advance);
+            return self.save(vec![MessagesConsumed { ids: requests }.into()], Then::Advance);
         }
-        let mut bodies = self.wake_answer();
-        bodies.push(consumed);
-        self.compact_after(bodies, CompactTrigger::Manual);
+        self.asleep = self.halted || !self.owes_response();
+        // The wish stands until there is a summary: a crash on the way must not make it unsaid.
+        self.compact_after(self.wake_answer(), CompactTrigger::Manual);
+    }
+
+    /// Returns what takes back every wish for a summary, if there is one.
+    pub(super) fn drop_wishes(&self) -> Option<Body> {
+        let ids = self.control_messages();
+        (!ids.is_empty()).then(|| MessagesConsumed { ids }.into())
     }
 
     /// Starts a summary, in one append with what led to it.
     pub(super) fn compact_after(&mut self, mut bodies: Vec<Body>, trigger: CompactTrigger) {
         bodies.push(CompactStarted { trigger }.into());
+        self.asleep &= trigger == CompactTrigger::Manual;
         self.tries.bad_summaries = 0;
         self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim: Trim::Whole }, attempt: 1 });
     }
@@ -114,12 +120,19 @@ impl Machine {
         });
         bodies.extend(config.map(Body::from));
         let first: Vec<_> = work_context.into_iter().chain(summary).collect();
-        let ids: Vec<_> = first.iter().map(|message| message.id).collect();
+        let mut ids: Vec<_> = first.iter().map(|message| message.id).collect();
         let compacted = first.iter().any(|message| message.from == Source::CompactedResume);
         bodies.extend(first.into_iter().map(Body::from));
         if compacted {
             self.tries.compacted = true;
-            bodies.push(MessagesConsumed { ids }.into());
+            // Whoever slept goes on sleeping, and reads the summary when it is spoken to.
+            if std::mem::take(&mut self.asleep) {
+                ids.clear();
+            }
+            ids.extend(self.control_messages());
+            if !ids.is_empty() {
+                bodies.push(MessagesConsumed { ids }.into());
+            }
         }
         if bodies.is_empty() {
             return self.advance(now);

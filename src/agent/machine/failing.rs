@@ -67,7 +67,7 @@ impl Machine {
                     Purpose::Summarise { .. } => About::Compaction,
                 };
                 let detail = format!("{error}\nTo go on with another model, answer with its name.");
-                self.ask_after(bodies, kind, about, error.class.sentence(), &detail);
+                self.ask_after(bodies, kind, about, &given_up(error.class), &detail);
             }
         }
     }
@@ -88,6 +88,12 @@ impl Machine {
             }
         }
     }
+}
+
+/// Returns what a person is asked when nothing is tried any more.
+fn given_up(class: ErrorClass) -> String {
+    let tried = if retry::policy(class).retries > 0 { ", however often it was asked" } else { "" };
+    format!("The model API gave no response{tried} ({class}). Try again, use another model, or stop?")
 }
 
 fn note(error: &ApiError, attempt: Option<Attempt>) -> Body {

@@ -1,7 +1,7 @@
 //! What goes into the machine and what comes out, as plain data.
 
 use crate::agent::compaction::Trim;
-use crate::base::MicroUsd;
+use crate::base::{MessageId, MicroUsd};
 use crate::model::Usage;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, BudgetScope, Event, Exit, InterruptReason, SessionConfig, ToolResult};
@@ -23,6 +23,8 @@ pub struct Limits {
     pub max_turns: Option<u64>,
     /// Whether money has to be reserved before each request.
     pub budgeted: bool,
+    /// Whether the agent may do the same thing over and over without being asked about it.
+    pub may_repeat: bool,
 }
 
 /// Why the model is called.
@@ -86,6 +88,10 @@ pub enum Input {
     Heard {
         event: Box<Event>,
         delivery: Delivery,
+    },
+    /// The person takes messages back. Those that are already on their way into the conversation stay.
+    Withdraw {
+        ids: Vec<MessageId>,
     },
     Prepared(Box<Prepared>),
     /// Nothing: it could not be counted.

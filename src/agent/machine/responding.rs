@@ -2,11 +2,11 @@
 
 use crate::agent::control;
 use crate::agent::machine::asking::About;
-use crate::agent::machine::{Machine, Phase, Purpose, Then, settled};
+use crate::agent::machine::{Machine, Phase, Purpose, Then};
 use crate::base::{Timestamp, TurnId, text};
 use crate::model::AskKind;
 use crate::model::Usage;
-use crate::model::event::{AssistantText, Body, CompactTrigger, StopReason, TurnEnded};
+use crate::model::event::{AssistantText, Body, CompactTrigger, StopReason, ToolResult, TurnEnded};
 use crate::model::fold::OpenCall;
 use crate::model::message::Source;
 use crate::provider::{Response, ResponseBlock};
@@ -32,7 +32,9 @@ impl Machine {
         let stop = response.stop.clone();
         let calls: Vec<_> = response.calls().cloned().collect();
         let said = !response.text().trim().is_empty();
-        let plan = control::plan(calls, response.cut_call.as_deref());
+        // Calls of a response that did not end as it should may be incomplete, whatever they look like.
+        let sound = matches!(stop, StopReason::ToolUse | StopReason::EndTurn | StopReason::MaxTokens);
+        let plan = if sound { control::plan(calls, response.cut_call.as_deref()) } else { control::none(calls) };
         let has_calls = plan.sleep.is_some() || !plan.run.is_empty() || !plan.settled.is_empty();
 
         let mut bodies: Vec<Body> = response.blocks.into_iter().map(block_body).collect();
@@ -40,10 +42,10 @@ impl Machine {
         bodies.push(TurnEnded { turn: TurnId::fresh(&self.ids), stop: stop.clone() }.into());
         bodies.extend(plan.settled.iter().map(|(call, is_error, why)| {
             let open = OpenCall { call: call.call.clone(), name: call.name.clone() };
-            Body::from(settled(&open, why, *is_error))
+            Body::from(ToolResult::unrun(&open, why, *is_error))
         }));
 
-        if has_calls {
+        if has_calls && sound {
             self.tries.unfinished = 0;
             let then = if plan.run.is_empty() { Then::Advance } else { Then::Tools(plan) };
             return self.save(bodies, then);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::agent::control;
-use crate::agent::machine::{Effect, Hold, Machine, Phase, Then, settled};
+use crate::agent::machine::{Effect, Hold, Machine, Phase, Then};
 use crate::base::Timestamp;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, ToolResult, Verdict};
@@ -46,7 +46,7 @@ impl Machine {
             self.wants.interrupt = false;
             return self.run_tools(now, plan);
         }
-        let bodies = plan.run.iter().map(|call| Body::from(settled(&open(call), why, true))).collect();
+        let bodies = plan.run.iter().map(|call| Body::from(ToolResult::unrun(&open(call), why, true))).collect();
         self.save(bodies, Then::Advance);
     }
 

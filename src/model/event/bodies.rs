@@ -6,7 +6,7 @@ use crate::base::{AskId, EventId, MessageId, MicroUsd, TaskId, TurnId};
 use crate::model::ask::Answer;
 use crate::model::content::{BlobRef, Content, Image};
 use crate::model::conversation::Wire;
-use crate::model::fold::SessionState;
+use crate::model::fold::{OpenCall, SessionState};
 use crate::model::task::TaskNode;
 use crate::model::tool::ToolSpec;
 
@@ -93,6 +93,22 @@ pub struct ToolResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundRef>,
     pub duration_ms: u64,
+}
+
+impl ToolResult {
+    /// Returns the result of a call that was answered without being run.
+    pub fn unrun(call: &OpenCall, text: &str, is_error: bool) -> Self {
+        Self {
+            call: call.call.clone(),
+            name: call.name.clone(),
+            content: Content::text(text),
+            is_error,
+            images: Vec::new(),
+            full: None,
+            background: None,
+            duration_ms: 0,
+        }
+    }
 }
 
 /// A process that outlives the tool call that started it.

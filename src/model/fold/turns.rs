@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::TurnId;
-use crate::model::event::{Body, Event, StopReason};
+use crate::model::event::{Body, Event, Exit, StopReason};
 
 /// A tool call without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct Turns {
     pub last: Option<LastTurn>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<OpenCall>,
+    /// How the last run ended, until the conversation goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
 }
 
 /// The turn that ended last on the active chain.
@@ -37,17 +40,25 @@ impl Turns {
             Body::ToolCall(call) => {
                 self.open.push(OpenCall { call: call.call.clone(), name: call.name.clone() });
             }
-            Body::ToolResult(result) => self.open.retain(|open| open.call != result.call),
+            Body::ToolResult(result) => {
+                self.open.retain(|open| open.call != result.call);
+                self.exit = None;
+            }
+            Body::MessagesConsumed(_) => self.exit = None,
+            Body::RunEnded(run) => self.exit = Some(run.exit.clone()),
             Body::TurnEnded(end) => {
+                self.exit = None;
                 self.ended += 1;
                 self.last = Some(LastTurn { turn: end.turn, stop: end.stop.clone() });
             }
             // The calls are in the part that was summarised: nobody can answer them any more.
             Body::CompactMarker(marker) => *self = Self { open: Vec::new(), ..marker.carry.turns.clone() },
             Body::HeadMoved(moved) => *self = moved.carry.turns.clone(),
-            Body::ForkMarker(_) => self.ended = 0,
+            Body::ForkMarker(_) => {
+                self.ended = 0;
+                self.exit = None;
+            }
             Body::Message(_)
-            | Body::MessagesConsumed(_)
             | Body::MessagesWithdrawn(_)
             | Body::SessionConfig(_)
             | Body::AssistantText(_)
@@ -55,7 +66,6 @@ impl Turns {
             | Body::Usage(_)
             | Body::CompactStarted(_)
             | Body::RunStarted(_)
-            | Body::RunEnded(_)
             | Body::DoneNotified(_)
             | Body::AskRaised(_)
             | Body::AskAnswered(_)

@@ -117,22 +117,25 @@ pub fn encode_speech(speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment,
                 (Block::ToolUse(call), None) => Some(tool_use(call)),
                 (Block::ToolResult(_) | Block::Image(_), None) => None,
             });
-            message(Role::Assistant, items.collect())
+            let mut items: Vec<_> = items.collect();
+            // A response that ended while the model still thought: the API refuses thinking that nothing follows.
+            while matches!(items.last(), Some(Item::Thinking { .. } | Item::RedactedThinking { .. })) {
+                items.pop();
+            }
+            message(Role::Assistant, items)
         }
     }
 }
 
 fn message(role: Role, content: Vec<Item<'_>>) -> Result<Segment, EncodeError> {
-    let markable = match content.last() {
-        None => return Ok(Segment::default()),
-        Some(Item::Thinking { .. } | Item::RedactedThinking { .. }) => false,
-        Some(Item::Text { .. } | Item::ToolUse { .. } | Item::ToolResult { .. } | Item::Image { .. }) => true,
-    };
+    if content.is_empty() {
+        return Ok(Segment::default());
+    }
     let blocks = content.len();
     let bytes = serde_json::to_vec(&Message { role, content })?;
     // The bytes end with the last block's brace, the bracket of the content and the brace of the message.
-    let mark = markable.then_some(bytes.len() - 3);
-    Ok(Segment::marked(bytes, mark, blocks))
+    let mark = bytes.len() - 3;
+    Ok(Segment::marked(bytes, Some(mark), blocks))
 }
 
 fn user_items<'a>(turn: &'a UserTurn<'_>, caption: Option<&'a str>) -> Vec<Item<'a>> {

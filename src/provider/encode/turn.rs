@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::base::{sanitize, text};
 use crate::model::content::{Content, Image};
 use crate::model::conversation::{Block, Speech, Thought, ToolOutcome};
+use crate::model::render;
 use crate::provider::encode::{BlobSource, EncodeError};
 
 /// What stands for a tool result without any text.
@@ -97,7 +98,7 @@ impl<'a> UserTurn<'a> {
             .images
             .iter()
             .map(|image| match image.name.map(|name| text::headline(&sanitize::line(name), NAME_CHARS)) {
-                Some(name) if !name.is_empty() => name,
+                Some(name) if !name.is_empty() => render::neutral(&name).into_owned(),
                 _ => "unnamed".to_owned(),
             })
             .collect();

@@ -44,7 +44,7 @@ pub fn retry_after_in_words(message: &str) -> Option<Duration> {
             _ => break,
         };
         let part = duration(number.parse::<f64>().ok()? * seconds)?;
-        total = Some(total.unwrap_or(Duration::ZERO) + part);
+        total = Some(total.unwrap_or(Duration::ZERO).saturating_add(part));
         rest = &after[unit.len()..];
     }
     total

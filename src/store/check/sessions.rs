@@ -59,9 +59,9 @@ pub(super) fn check(
             "the last {size} were cut off in the middle of a write and never counted; \
              they are moved to a file beside it before the next event is added"
         );
-        report.add(Severity::Warning, repair.outcome(), &path, sentence);
+        report.add_mendable(repair, &path, sentence);
     } else if tail.unterminated {
-        report.add(Severity::Warning, repair.outcome(), &path, "its last line lacks the line end");
+        report.add_mendable(repair, &path, "its last line lacks the line end");
     }
     if let Repair::Yes { now } = repair
         && tail.needs_healing()

@@ -1,9 +1,9 @@
 //! The writer's thread: takes commands, keeps the open logs, forms groups.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::{Clock, EventId, IdSource, RunId, TaskId};
 use crate::model::event::{Batch, Body, Event, VERSION};
@@ -14,6 +14,7 @@ use crate::store::fork;
 use crate::store::log::Log;
 use crate::store::session::Sessions;
 use crate::store::writer::group::Group;
+use crate::store::writer::save::save;
 use crate::store::writer::{Answer, Command, CopyPlan, Durability, Options};
 
 /// How many files stay open. Sleeping sessions cost none.
@@ -29,9 +30,11 @@ pub(super) struct Actor {
     ids: IdSource,
     sessions: Sessions,
     durability: Durability,
-    logs: HashMap<TaskId, OpenLog>,
+    logs: BTreeMap<TaskId, OpenLog>,
     group: Group,
     uses: u64,
+    /// When the oldest write that is not saved yet has to be. However busy the writer is, it does not move.
+    save_by: Option<Instant>,
 }
 
 /// A log and when it was last needed.
@@ -45,7 +48,8 @@ pub(super) struct OpenLog {
 impl Actor {
     pub(super) fn new(options: Options, sessions: Sessions) -> Self {
         let Options { disk, clock, ids, durability, .. } = options;
-        Self { disk, clock, ids, sessions, durability, logs: HashMap::new(), group: Group::default(), uses: 0 }
+        let (logs, group) = (BTreeMap::new(), Group::default());
+        Self { disk, clock, ids, sessions, durability, logs, group, uses: 0, save_by: None }
     }
 
     pub(super) fn run(mut self, inbox: &Receiver<Command>) {
@@ -66,12 +70,16 @@ impl Actor {
 
     /// Waits for a command. While something written is unsaved it does not wait for ever.
     fn next(&mut self, inbox: &Receiver<Command>) -> Option<Command> {
-        if self.logs.values().any(|open| open.log.is_unsynced()) {
-            match inbox.recv_timeout(SAVE_AFTER) {
-                Ok(command) => return Some(command),
-                Err(RecvTimeoutError::Timeout) => self.save_all(),
-                Err(RecvTimeoutError::Disconnected) => return None,
+        if let Some(by) = self.save_by {
+            let left = by.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                match inbox.recv_timeout(left) {
+                    Ok(command) => return Some(command),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                }
             }
+            self.save_all();
         }
         inbox.recv().ok()
     }
@@ -92,12 +100,23 @@ impl Actor {
             }
             Command::Release { session, answer } => {
                 self.flush();
-                self.logs.remove(&session);
-                let _ = answer.send(());
+                let _ = answer.send(self.release(session));
             }
             Command::Quit => return true,
         }
         false
+    }
+
+    /// Closes a session's log. It leaves nothing behind that was not saved or not acknowledged; if that cannot be had,
+    /// the log stays.
+    fn release(&mut self, session: TaskId) -> Result<(), StoreError> {
+        let Some(open) = self.logs.get_mut(&session) else { return Ok(()) };
+        open.broken |= open.log.is_unsynced() && open.log.sync().is_err();
+        if open.broken {
+            open.log.recover(self.disk.as_ref())?;
+        }
+        self.logs.remove(&session);
+        Ok(())
     }
 
     /// Stamps `bodies` and adds them to what will be written. On an error nothing was added.
@@ -213,13 +232,18 @@ impl Actor {
     fn flush(&mut self) {
         let group = std::mem::take(&mut self.group);
         group.write(self.disk.as_ref(), &mut self.logs, self.durability);
+        let is_unsaved = self.logs.values().any(|open| open.log.is_unsynced() && !open.broken);
+        self.save_by = is_unsaved.then(|| self.save_by.unwrap_or_else(|| Instant::now() + SAVE_AFTER));
     }
 
     fn save_all(&mut self) {
-        for open in self.logs.values_mut().filter(|open| open.log.is_unsynced() && !open.broken) {
-            if let Err(error) = open.log.sync() {
-                tracing::error!(%error, "written events could not be saved");
-                // What was written stays written: with this durability it was acknowledged when the system took it.
+        self.save_by = None;
+        let unsaved = self.logs.iter_mut().filter(|(_, open)| open.log.is_unsynced() && !open.broken);
+        let unsaved: Vec<_> = unsaved.map(|(session, open)| (*session, &mut open.log)).collect();
+        for (session, error) in save(unsaved, self.disk.parallel_syncs()) {
+            tracing::error!(%error, "written events could not be saved");
+            // What was written stays written: with this durability it was acknowledged when the system took it.
+            if let Some(open) = self.logs.get_mut(&session) {
                 open.broken = open.log.recover(self.disk.as_ref()).is_err();
             }
         }

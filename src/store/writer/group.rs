@@ -1,11 +1,12 @@
 //! A group of appends that share the cost of being saved.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::base::{EventId, TaskId};
 use crate::model::event::Event;
 use crate::store::disk::Disk;
 use crate::store::writer::actor::OpenLog;
+use crate::store::writer::save::save;
 use crate::store::writer::{Answer, Durability};
 use crate::store::{StoreError, line};
 
@@ -66,24 +67,26 @@ impl Group {
     }
 
     /// Writes everything, saves it, and answers everybody in the order they asked.
-    pub(super) fn write(self, disk: &dyn Disk, logs: &mut HashMap<TaskId, OpenLog>, durability: Durability) {
+    pub(super) fn write(self, disk: &dyn Disk, logs: &mut BTreeMap<TaskId, OpenLog>, durability: Durability) {
         let mut failed: BTreeMap<TaskId, StoreError> = BTreeMap::new();
-        let staged: Vec<_> = self.staged.into_iter().filter(|(_, staged)| !staged.lines.is_empty()).collect();
+        let mut staged = self.staged;
+        staged.retain(|_, staged| !staged.lines.is_empty());
         // All files first, then all saves: the disk can begin with the first while the last is still being written.
         for (session, staged) in &staged {
-            let Some(open) = logs.get_mut(session) else { continue };
-            if let Err(error) = open.log.write(&staged.lines) {
+            // Staging opened it; should it be gone all the same, nothing of this is on the disk.
+            let written = logs.get_mut(session).map_or(Err(StoreError::Closed), |open| open.log.write(&staged.lines));
+            if let Err(error) = written {
                 failed.insert(*session, error);
             }
         }
+        if durability == Durability::Sync {
+            let written = |session: &TaskId| staged.contains_key(session) && !failed.contains_key(session);
+            let unsaved = logs.iter_mut().filter(|(session, _)| written(session));
+            let unsaved: Vec<_> = unsaved.map(|(session, open)| (*session, &mut open.log)).collect();
+            failed.append(&mut save(unsaved, disk.parallel_syncs()));
+        }
         for (session, staged) in &staged {
             let Some(open) = logs.get_mut(session) else { continue };
-            if durability == Durability::Sync
-                && !failed.contains_key(session)
-                && let Err(error) = open.log.sync()
-            {
-                failed.insert(*session, error);
-            }
             if failed.contains_key(session) {
                 open.broken = open.log.recover(disk).is_err();
             } else if let Some(head) = staged.head {

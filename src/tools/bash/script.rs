@@ -4,6 +4,8 @@
 //! bracket can break nothing but itself. The folder is written to a side file after the command and in an EXIT trap.
 //! Where a command may lose both (it says `exec`, sets traps, or reads scripts that could), a DEBUG trap also writes
 //! it whenever it has changed; that costs a little per command, so only those get it.
+//!
+//! The files are small and ours, so they are read and written in place: a hop to another thread costs more.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,7 +20,7 @@ const AROUND: &str = concat!(
     "if [[ $2 == file ]]; then __mxd_command=$(<\"$1\"); else __mxd_command=$1; fi; ",
     "trap __mxd_save EXIT; ",
     "if [[ $4 == watch ]]; then __mxd_last=$PWD; set -T; ",
-    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && { __mxd_last=$PWD; __mxd_save; }' DEBUG; fi; ",
+    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && { __mxd_last=$PWD; __mxd_save; } || :' DEBUG; fi; ",
     "set --; eval \"$__mxd_command\"; __mxd_status=$?; trap - DEBUG; __mxd_save || :; exit $__mxd_status",
 );
 
@@ -38,15 +40,17 @@ pub(super) struct Script {
 
 impl Script {
     /// Prepares `command`; its files are named after `id` and lie in `folder`.
-    pub(super) async fn new(command: &str, id: &str, folder: &Path) -> io::Result<Self> {
+    pub(super) fn new(command: &str, id: &str, folder: &Path) -> io::Result<Self> {
         if command.contains('\0') {
             return Err(io::Error::other("it contains a zero byte, which no command can"));
         }
-        tokio::fs::create_dir_all(folder).await?;
+        if !folder.is_dir() {
+            std::fs::create_dir_all(folder)?;
+        }
         let is_file = command.len() > LONGEST_ARGUMENT;
         let argument = if is_file {
             let path = folder.join(format!("{id}.sh"));
-            tokio::fs::write(&path, command).await?;
+            std::fs::write(&path, command)?;
             path.into_os_string()
         } else {
             command.into()
@@ -70,13 +74,13 @@ impl Script {
     }
 
     /// Returns the folder in which the command ended, if it said so and the folder is there.
-    pub(super) async fn folder_at_the_end(&self) -> Option<PathBuf> {
-        let mut bytes = tokio::fs::read(&self.side).await.ok()?;
+    pub(super) fn folder_at_the_end(&self) -> Option<PathBuf> {
+        let mut bytes = std::fs::read(&self.side).ok()?;
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
         if self.is_file {
-            let _ = tokio::fs::remove_file(&self.argument).await;
+            let _ = std::fs::remove_file(&self.argument);
         }
         let folder = PathBuf::from(OsString::from_vec(bytes));
         (folder.is_absolute() && folder.is_dir()).then_some(folder)
@@ -90,5 +94,5 @@ impl Drop for Script {
 }
 
 fn needs_watching(command: &str) -> bool {
-    command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'".contains(c)).any(|word| LOSES_TRAPS.contains(&word))
+    command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'\\".contains(c)).any(|word| LOSES_TRAPS.contains(&word))
 }

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
 use super::Writable;
+use crate::tools::read_tracker::Version;
 
 /// A file's place. Blocking, as everything below it.
 #[derive(Debug)]
@@ -113,10 +114,15 @@ impl Slot {
     }
 
     /// Puts `bytes` there in one step: readers see the old file or the new one, never a part. Keeps the mode and, where
-    /// the system allows it, the owner of the file that is replaced. Returns what the system says of the new one.
-    pub fn replace(&self, bytes: &[u8], like: Option<&Metadata>) -> io::Result<Metadata> {
+    /// the system allows it, the owner of the file that is replaced. `before` is what was found there: if somebody has
+    /// changed it since, nothing is done, so that their work does not vanish. Returns what the system says of the new
+    /// file.
+    pub fn replace(&self, bytes: &[u8], before: Option<&Metadata>) -> io::Result<Metadata> {
         let (mut file, temporary) = self.temporary()?;
-        let written = fill(&mut file, bytes, like).and_then(|()| {
+        let written = fill(&mut file, bytes, before).and_then(|()| {
+            if !self.is_still(before)? {
+                return Err(io::Error::other("it was changed by something else at the same moment; read it again"));
+            }
             rustix::fs::renameat(&self.folder, &temporary, &self.folder, &self.name)?;
             file.metadata()
         });
@@ -124,6 +130,14 @@ impl Slot {
             let _ = rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty());
         }
         written
+    }
+
+    fn is_still(&self, before: Option<&Metadata>) -> io::Result<bool> {
+        match self.file().and_then(|file| file.metadata()) {
+            Ok(now) => Ok(before.is_some_and(|before| Version::of(before) == Version::of(&now))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(before.is_none()),
+            Err(error) => Err(error),
+        }
     }
 
     fn temporary(&self) -> io::Result<(File, OsString)> {

@@ -2,24 +2,35 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 
 use crate::base::text::{count, size};
 
 const DEFAULT_LIMIT: u64 = 2000;
-/// Lines longer than this are cut: nobody reads minified code.
+/// Lines longer than this are cut, unless one is asked for by the byte: nobody reads minified code by accident.
 const LONGEST_LINE: usize = 2000;
 /// How far past the part that was asked for lines are still counted.
 const COUNTED: u64 = 64 << 20;
 
+/// Which part of a file is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// The first line, counted from 1.
+    pub offset: u64,
+    /// How many bytes of the first line are skipped. Nothing: it is a line like the others.
+    pub byte: Option<u64>,
+    pub limit: Option<u64>,
+}
+
 /// Returns the title's continuation and the lines: `: lines 3-4 of 9\n     3\tfoo\n     4\tbar`.
 pub(super) fn read(
     source: impl Read,
-    offset: u64,
-    limit: Option<u64>,
+    wanted: Wanted,
     budget: usize,
     cancelled: &dyn Fn() -> bool,
 ) -> io::Result<String> {
     let mut lines = Lines { source: BufReader::with_capacity(64 << 10, source), cancelled };
+    let Wanted { offset, byte, limit } = wanted;
     let offset = offset.max(1);
     let mut before = 0;
     while before < offset - 1 {
@@ -32,16 +43,28 @@ pub(super) fn read(
     let mut line = Vec::new();
     loop {
         line.clear();
-        let Some(length) = lines.next(Some(&mut line))? else { break };
+        let (from, most) = match byte {
+            Some(byte) if shown == 0 => (byte, LONGEST_LINE.max(budget)),
+            Some(_) | None => (0, LONGEST_LINE),
+        };
+        let piece = from..from.saturating_add(most as u64);
+        let Some(length) = lines.next(Some((&mut line, piece)))? else { break };
         if shown == limit.unwrap_or(DEFAULT_LIMIT) || (shown > 0 && body.len() + line.len() + 16 > budget) {
             more = true;
             break;
         }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.strip_suffix('\r').unwrap_or(&text);
-        let _ = write!(body, "\n{:>6}\t{text}", before + shown + 1);
-        if length > LONGEST_LINE as u64 {
-            let _ = write!(body, " [line cut: {} in all]", size(length));
+        let number = before + shown + 1;
+        if from > 0 && from >= length {
+            let _ = write!(body, "\n{number:>6}\t[the line has only {length} bytes; there is nothing at byte {from}]");
+        } else if from + (line.len() as u64) < length {
+            line.truncate(whole_characters(&line));
+            let (text, next) = (String::from_utf8_lossy(&line), from + line.len() as u64);
+            let all = size(length);
+            let _ =
+                write!(body, "\n{number:>6}\t{text} [line cut: {all} in all; go on with offset {number}, byte {next}]");
+        } else {
+            let text = String::from_utf8_lossy(&line);
+            let _ = write!(body, "\n{number:>6}\t{}", text.strip_suffix('\r').unwrap_or(&text));
         }
         shown += 1;
     }
@@ -60,6 +83,14 @@ pub(super) fn read(
     Ok(format!(": lines {first}-{last} of {of}{body}\n[{more}: go on with offset {}]", last + 1))
 }
 
+/// Returns how many bytes are left if a character that was cut in two is left for the next piece.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let last = bytes.len().saturating_sub(4);
+    let cut = (last..bytes.len()).rev().find(|at| bytes[*at] & 0xC0 != 0x80);
+    let is_cut = |at: usize| str::from_utf8(&bytes[at..]).is_err_and(|error| error.error_len().is_none());
+    cut.filter(|at| *at > 0 && is_cut(*at)).unwrap_or(bytes.len())
+}
+
 fn past_the_end(lines: u64, offset: u64) -> String {
     let lines = count(usize::try_from(lines).unwrap_or(usize::MAX), "line", "lines");
     format!(": it has only {lines}; there is nothing at offset {offset}.")
@@ -71,8 +102,8 @@ struct Lines<'a, R> {
 }
 
 impl<R: Read> Lines<'_, R> {
-    /// Moves past the next line, keeping its beginning if asked to. Returns its length, or nothing at the end.
-    fn next(&mut self, mut keep: Option<&mut Vec<u8>>) -> io::Result<Option<u64>> {
+    /// Moves past the next line, keeping some of its bytes if asked to. Returns its length, or nothing at the end.
+    fn next(&mut self, mut keep: Option<(&mut Vec<u8>, Range<u64>)>) -> io::Result<Option<u64>> {
         let mut length = 0;
         let mut any = false;
         loop {
@@ -90,9 +121,10 @@ impl<R: Read> Lines<'_, R> {
             any = true;
             let end = buffer.iter().position(|byte| *byte == b'\n');
             let piece = &buffer[..end.unwrap_or(buffer.len())];
-            if let Some(keep) = &mut keep {
-                let room = LONGEST_LINE.saturating_sub(keep.len());
-                keep.extend_from_slice(&piece[..piece.len().min(room)]);
+            if let Some((kept, wanted)) = &mut keep {
+                let at =
+                    |byte: u64| usize::try_from(byte.saturating_sub(length)).unwrap_or(usize::MAX).min(piece.len());
+                kept.extend_from_slice(&piece[at(wanted.start)..at(wanted.end)]);
             }
             length += piece.len() as u64;
             let used = piece.len() + usize::from(end.is_some());

@@ -1,7 +1,7 @@
 use super::*;
 
 fn part(text: &[u8], offset: u64, limit: Option<u64>, budget: usize) -> String {
-    read(text, offset, limit, budget, &|| false).unwrap()
+    read(text, Wanted { offset, byte: None, limit }, budget, &|| false).unwrap()
 }
 
 #[test]
@@ -33,8 +33,12 @@ fn the_byte_cap_leaves_whole_lines_and_at_least_one() {
 fn long_lines_are_cut_and_wrong_bytes_survived() {
     let text = "z".repeat(5000);
     let said = part(text.as_bytes(), 1, None, 100_000);
-    assert!(said.ends_with("z [line cut: 5.0 KB in all]"), "{}", &said[said.len() - 60..]);
-    assert!(said.len() < 2200);
+    assert!(
+        said.ends_with("z [line cut: 5.0 KB in all; go on with offset 1, byte 2000]"),
+        "{}",
+        &said[said.len() - 60..]
+    );
+    assert!(said.len() < 2200, "{}", said.len());
     assert!(part(b"caf\xe9\n", 1, None, 1000).contains("caf\u{fffd}"));
 }
 
@@ -55,5 +59,26 @@ fn following_the_offsets_reads_everything_once() {
 
 #[test]
 fn a_cancelled_read_stops() {
-    assert!(read(std::io::repeat(b'x'), 1, None, 1000, &|| true).is_err());
+    let all = Wanted { offset: 1, byte: None, limit: None };
+    assert!(read(std::io::repeat(b'x'), all, 1000, &|| true).is_err());
+}
+
+#[test]
+fn following_the_bytes_reads_a_long_line_once_and_no_character_in_half() {
+    let long: String = (0..9000).map(|n| ['a', 'é', '漢', '🦀'][n % 4]).collect();
+    let text = format!("first\n{long}\nlast\n");
+    let (mut byte, mut seen) = (None, String::new());
+    loop {
+        let said = read(text.as_bytes(), Wanted { offset: 2, byte, limit: Some(1) }, 5000, &|| false).unwrap();
+        let line = said.lines().nth(1).unwrap().split_once('\t').unwrap().1;
+        let Some((piece, notice)) = line.split_once(" [line cut: ") else {
+            seen.push_str(line);
+            break;
+        };
+        seen.push_str(piece);
+        byte = Some(notice.split_once("offset 2, byte ").unwrap().1.trim_end_matches(']').parse().unwrap());
+    }
+    assert_eq!(seen, long);
+    let past = read(text.as_bytes(), Wanted { offset: 1, byte: Some(99), limit: Some(1) }, 5000, &|| false).unwrap();
+    assert!(past.contains("the line has only 5 bytes"), "{past}");
 }

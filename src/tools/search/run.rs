@@ -1,6 +1,8 @@
 //! The search itself: one searcher per thread, results gathered per file, sorted and cut at the end.
 
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,11 +20,13 @@ use crate::tools::walk::{Scope, Start, walk};
 const DEFAULT_LIMIT: usize = 200;
 const LARGEST_LIMIT: usize = 2000;
 const MOST_CONTEXT: usize = 20;
-/// Matching lines gathered before the search ends: memory stays bounded whatever is searched for.
+/// Matching and context lines gathered before the search ends: memory stays bounded whatever is searched for.
 const GATHERED: usize = 20_000;
 /// Results longer than this are cut, however few lines they are.
 const BUDGET: usize = 30_000;
 const LONGEST_LINE: usize = 400;
+/// The longest line, and with multiline the largest file, that a thread holds to search it.
+const HELD: usize = 64 << 20;
 
 /// Searches, and returns what the model reads, or why there was no search.
 pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Tokens) -> Result<String, String> {
@@ -35,7 +39,7 @@ pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Toke
         let mut searcher = searcher(input, is_one_file);
         let (matcher, gathered) = (matcher.clone(), &gathered);
         Box::new(move |entry| {
-            if tokens.is_cancelled() || gathered.matches.load(Ordering::Relaxed) >= GATHERED {
+            if tokens.is_cancelled() || gathered.is_full() {
                 return WalkState::Quit;
             }
             match entry {
@@ -48,7 +52,7 @@ pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Toke
     if tokens.is_cancelled() {
         return Err("interrupted.".to_owned());
     }
-    Ok(gathered.said(input, start))
+    gathered.said(input, start)
 }
 
 fn matcher(input: &Input) -> Result<RegexMatcher, String> {
@@ -85,6 +89,7 @@ fn searcher(input: &Input, is_one_file: bool) -> Searcher {
         .before_context(around)
         .after_context(around)
         .binary_detection(binary)
+        .heap_limit(Some(HELD))
         .build()
 }
 
@@ -100,10 +105,14 @@ fn search_entry(
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return;
     }
-    gathered.files.fetch_add(1, Ordering::Relaxed);
-    let mut hits = Hits { lines: Vec::new(), count: 0, is_binary: false, mode, tokens, gathered };
-    if let Err(error) = searcher.search_path(matcher, entry.path(), &mut hits) {
-        gathered.fail(&format!("{}: {error}", start.shown(entry.path()).display()));
+    let mut hits = Hits { lines: Vec::new(), count: 0, taken: 0, kept: 0, is_binary: false, mode, tokens, gathered };
+    let searched = File::open(entry.path())
+        .and_then(|file| searcher.search_reader(matcher, Interruptible { file, tokens }, &mut hits));
+    match searched {
+        Ok(()) => {
+            gathered.files.fetch_add(1, Ordering::Relaxed);
+        }
+        Err(error) => gathered.fail(&format!("{}: {error}", start.shown(entry.path()).display())),
     }
     if hits.count > 0 {
         let (lines, count, is_binary) = (hits.lines, hits.count, hits.is_binary);
@@ -111,12 +120,28 @@ fn search_entry(
     }
 }
 
+/// A file whose reading fails once the call is cut short: one without matches would otherwise be read to its end.
+struct Interruptible<'a> {
+    file: File,
+    tokens: &'a Tokens,
+}
+
+impl Read for Interruptible<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.tokens.is_cancelled() {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.file.read(buffer)
+    }
+}
+
 /// What was found so far, by all threads.
 #[derive(Default)]
 struct Gathered {
     found: Mutex<Vec<FileHits>>,
+    /// Files that were searched to their end, or as far as was asked for.
     files: AtomicUsize,
-    matches: AtomicUsize,
+    lines: AtomicUsize,
     failures: Mutex<(usize, String)>,
 }
 
@@ -139,6 +164,10 @@ impl Gathered {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_full(&self) -> bool {
+        self.lines.load(Ordering::Relaxed) >= GATHERED
+    }
+
     fn fail(&self, what: &str) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.0 += 1;
@@ -147,11 +176,18 @@ impl Gathered {
         }
     }
 
-    fn said(self, input: &Input, start: &Start) -> String {
-        let ended_early = self.matches.load(Ordering::Relaxed) >= GATHERED;
+    fn said(self, input: &Input, start: &Start) -> Result<String, String> {
+        let ended_early = self.is_full();
         let files = self.files.load(Ordering::Relaxed);
+        let (failures, first) = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_by(|a, b| a.path.cmp(&b.path));
+        if files == 0 && failures > 0 && found.is_empty() {
+            return Err(match failures {
+                1 => format!("{first}."),
+                _ => format!("none of {failures} files could be searched; the first: {first}."),
+            });
+        }
         let mut out = String::new();
         if start.is_outside {
             let _ = writeln!(out, "[{} is outside the worktree]", start.path.display());
@@ -165,11 +201,10 @@ impl Gathered {
         } else {
             write_found(&mut out, &found, input, ended_early);
         }
-        let (failures, first) = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
         if failures > 0 {
             let _ = write!(out, "\n[{} could not be searched; the first: {first}]", count(failures, "file", "files"));
         }
-        out
+        Ok(out)
     }
 }
 
@@ -230,38 +265,62 @@ fn write_found(out: &mut String, found: &[FileHits], input: &Input, ended_early:
 struct Hits<'a> {
     lines: Vec<Line>,
     count: usize,
+    /// How many of all gathered lines are this file's.
+    taken: usize,
+    /// How many bytes of text are kept. What is beyond the budget could never be shown.
+    kept: usize,
     is_binary: bool,
     mode: Mode,
     tokens: &'a Tokens,
     gathered: &'a Gathered,
 }
 
+impl Hits<'_> {
+    /// Counts one more line. Tells whether there was room for it, and a reason to go on.
+    fn take(&mut self) -> bool {
+        if self.tokens.is_cancelled() || self.gathered.lines.fetch_add(1, Ordering::Relaxed) >= GATHERED {
+            return false;
+        }
+        self.taken += 1;
+        true
+    }
+
+    fn keep(&mut self, line: impl FnOnce(String) -> Line, bytes: &[u8]) {
+        if self.mode == Mode::Content && !self.is_binary && self.kept < BUDGET {
+            let text = shown(bytes);
+            self.kept += text.len() + 1;
+            self.lines.push(line(text));
+        }
+    }
+}
+
 impl Sink for Hits<'_> {
-    type Error = std::io::Error;
+    type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        if self.tokens.is_cancelled() {
-            return Ok(false);
-        }
-        let before = self.count;
-        for (offset, line) in found.lines().enumerate() {
-            self.count += 1;
-            if self.mode == Mode::Content && !self.is_binary {
-                let number = found.line_number().unwrap_or(0) + offset as u64;
-                self.lines.push(Line::Match(number, shown(line)));
+        for (line, number) in found.lines().zip(found.line_number().unwrap_or(0)..) {
+            if !self.take() {
+                return Ok(false);
             }
+            self.count += 1;
+            self.keep(|text| Line::Match(number, text), line);
         }
-        let all = self.gathered.matches.fetch_add(self.count - before, Ordering::Relaxed);
-        Ok(self.mode != Mode::Files && all < GATHERED)
+        Ok(self.mode != Mode::Files)
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, Self::Error> {
-        self.lines.push(Line::Context(line.line_number().unwrap_or(0), shown(line.bytes())));
+        if !self.take() {
+            return Ok(false);
+        }
+        let number = line.line_number().unwrap_or(0);
+        self.keep(|text| Line::Context(number, text), line.bytes());
         Ok(true)
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
-        self.lines.push(Line::Gap);
+        if self.kept < BUDGET {
+            self.lines.push(Line::Gap);
+        }
         Ok(true)
     }
 
@@ -271,6 +330,7 @@ impl Sink for Hits<'_> {
         if searcher.binary_detection().quit_byte().is_some() {
             self.count = 0;
             self.lines.clear();
+            self.gathered.lines.fetch_sub(std::mem::take(&mut self.taken), Ordering::Relaxed);
             return Ok(false);
         }
         Ok(true)

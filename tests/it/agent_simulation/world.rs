@@ -1,6 +1,6 @@
 //! The world around one machine.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use mxd::base::{Clock, EventId, IdSource, Json, MessageId, MicroUsd, Timestamp, 
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::{Speech, ToolUse, Wire};
 use mxd::model::event::{
-    AskAnswered, Body, BudgetScope, CachePolicy, Event, InterruptReason, MessagesWithdrawn, SessionConfig, StopReason,
-    SystemPrompt, ToolResult, VERSION, Verdict,
+    AskAnswered, Body, BudgetScope, CachePolicy, Event, InterruptReason, SessionConfig, StopReason, SystemPrompt,
+    ToolResult, VERSION, Verdict,
 };
 use mxd::model::fold::SessionState;
 use mxd::model::message::{Message, Source};
@@ -67,8 +67,12 @@ pub struct World {
     pub machine: Option<Machine>,
     saves: VecDeque<Work>,
     work: Vec<Work>,
-    /// How often each call was really carried out.
-    pub ran: BTreeMap<String, u32>,
+    /// Written by others, and not yet told to the machine.
+    news: VecDeque<(Event, Delivery)>,
+    /// The calls that were really carried out.
+    ran: BTreeSet<String>,
+    pub answered: BTreeSet<String>,
+    pub consumed: BTreeSet<MessageId>,
     pub sent: BTreeSet<MessageId>,
     pub withdrawn: BTreeSet<MessageId>,
     /// The conversation as it was last sent, in this segment.
@@ -91,7 +95,10 @@ impl World {
             machine: None,
             saves: VecDeque::new(),
             work: Vec::new(),
-            ran: BTreeMap::new(),
+            news: VecDeque::new(),
+            ran: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            consumed: BTreeSet::new(),
             sent: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             last_request: Vec::new(),
@@ -132,8 +139,9 @@ impl World {
             model: "test".to_owned(),
             window: Some(20_000),
             can_count: self.seed.is_multiple_of(2),
-            max_turns: (self.seed % 5 == 0).then_some(12),
+            max_turns: self.seed.is_multiple_of(5).then_some(12),
             budgeted: self.seed.is_multiple_of(3),
+            may_repeat: false,
         };
         self.machine = Some(Machine::new(&active, limits, self.ids.clone()));
         self.ended = false;
@@ -170,7 +178,8 @@ impl World {
             Effect::RunTools { calls } => {
                 for call in calls {
                     self.tally.tools += 1;
-                    *self.ran.entry(call.call.clone()).or_default() += 1;
+                    let first = self.ran.insert(call.call.clone());
+                    assert!(first, "seed {}: call {} was carried out twice", self.seed, call.call);
                     self.work.push(Work::Tool { call, cancelled: false });
                 }
             }
@@ -226,7 +235,7 @@ impl World {
             if self.ended {
                 self.relaunch();
             }
-            if self.saves.is_empty() && self.work.is_empty() {
+            if self.is_quiet() {
                 if self.answer_one() {
                     continue;
                 }
@@ -245,6 +254,8 @@ impl World {
     fn relaunch(&mut self) {
         self.saves.clear();
         self.work.clear();
+        // What is on the disk is read from there.
+        self.news.clear();
         self.launch();
     }
 
@@ -279,9 +290,13 @@ impl World {
         if matches!(body, Body::AskRaised(_)) {
             self.tally.asks += 1;
         }
+        if matches!(body, Body::MessagesWithdrawn(_)) {
+            self.tally.withdrawn += 1;
+        }
         let parent = self.log.last().map(|event| event.id);
         let event =
             Event { v: VERSION, id: EventId::fresh(&self.ids), parent, ts: Self::now(), run: None, batch: None, body };
+        rules::check_event(self, &event);
         self.log.push(event.clone());
         event
     }
@@ -316,24 +331,30 @@ impl World {
         self.sent.insert(message.id);
         let delivery = if self.chance(25) { Delivery::Next } else { Delivery::Steer };
         let event = self.append(message.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery });
+        self.tell(event, delivery);
     }
 
+    /// Tells the machine what was written, at once or some time later, but always in order.
+    fn tell(&mut self, event: Event, delivery: Delivery) {
+        self.news.push_back((event, delivery));
+        if !self.chance(40) {
+            while self.tell_one() {}
+        }
+    }
+
+    fn tell_one(&mut self) -> bool {
+        let Some((event, delivery)) = self.news.pop_front() else { return false };
+        self.feed(Input::Heard { event: Box::new(event), delivery });
+        true
+    }
+
+    /// Takes the oldest message back that, as far as the disk knows, nobody has read.
     fn withdraw_one(&mut self) {
         let state = SessionState::replay(&rules::active(&self.log));
-        // Only what is not on its way into the conversation can be taken back.
-        let pending: Vec<_> =
-            state.messages.iter().filter(|message| message.from == Source::User).map(|m| m.id).collect();
-        let on_its_way = |id: &MessageId| {
-            self.saves.iter().any(|save| {
-                matches!(save, Work::Save { bodies, .. } if bodies.iter().any(|body| matches!(body, Body::MessagesConsumed(c) if c.ids.contains(id))))
-            })
-        };
-        let Some(id) = pending.into_iter().find(|id| !on_its_way(id)) else { return };
-        self.tally.withdrawn += 1;
-        self.withdrawn.insert(id);
-        let event = self.append(MessagesWithdrawn { ids: vec![id] }.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery: Delivery::Steer });
+        let pending = state.messages.iter().find(|message| message.from == Source::User).map(|message| message.id);
+        if let Some(id) = pending {
+            self.feed(Input::Withdraw { ids: vec![id] });
+        }
     }
 
     /// Answers an open question. Tells whether there was one.
@@ -347,17 +368,22 @@ impl World {
         };
         let answer = Answer { text, choice, by: AnsweredBy::Person };
         let event = self.append(AskAnswered { id: ask.id, answer }.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery: Delivery::Steer });
+        self.tell(event, Delivery::Steer);
         true
     }
 
     /// Finishes one thing that is under way. Writes finish in the order they were asked for.
     fn finish_one(&mut self) {
         let total = self.work.len() + usize::from(!self.saves.is_empty());
-        if total == 0 {
+        let news = usize::from(!self.news.is_empty());
+        if total + news == 0 {
             return;
         }
-        let at = usize::try_from(self.draw(total as u64)).unwrap();
+        let at = usize::try_from(self.draw((total + news) as u64)).unwrap();
+        if at == total {
+            self.tell_one();
+            return;
+        }
         if at == self.work.len() {
             if !self.calm && self.chance(1) {
                 self.tally.faults += 1;
@@ -420,9 +446,10 @@ impl World {
         if cancelled && !self.chance(20) {
             let mut error = ApiError::cancelled();
             if self.chance(50) {
-                error = error.with_partial(
-                    self.response(vec![ResponseBlock::Text("half a sen".to_owned())], StopReason::EndTurn),
-                );
+                error = error.with_partial(Self::response(
+                    vec![ResponseBlock::Text("half a sen".to_owned())],
+                    StopReason::EndTurn,
+                ));
             }
             return Input::Failed { number, error: Box::new(error), usage: None, jitter: 0.5 };
         }
@@ -452,7 +479,7 @@ impl World {
         }
     }
 
-    fn response(&self, blocks: Vec<ResponseBlock>, stop: StopReason) -> Response {
+    fn response(blocks: Vec<ResponseBlock>, stop: StopReason) -> Response {
         Response {
             blocks,
             tokens: Tokens::default(),
@@ -471,7 +498,7 @@ impl World {
                 mxd::agent::compaction::SECTIONS.map(|section| format!("## {section}\n{}", "known ".repeat(10)));
             format!("<summary>{}</summary>", sections.join("\n"))
         };
-        self.response(vec![ResponseBlock::Text(text)], StopReason::EndTurn)
+        Self::response(vec![ResponseBlock::Text(text)], StopReason::EndTurn)
     }
 
     fn call(&mut self, name: &str) -> ResponseBlock {
@@ -483,7 +510,7 @@ impl World {
     fn turn(&mut self) -> Response {
         let text = ResponseBlock::Text("Working on it.".to_owned());
         if self.calm {
-            return self.response(vec![text], StopReason::EndTurn);
+            return Self::response(vec![text], StopReason::EndTurn);
         }
         let mut blocks = if self.chance(50) { vec![text.clone()] } else { Vec::new() };
         let stop = match self.draw(20) {
@@ -513,7 +540,7 @@ impl World {
             }
             13 => {
                 blocks.push(self.call("look"));
-                let mut response = self.response(blocks, StopReason::MaxTokens);
+                let mut response = Self::response(blocks, StopReason::MaxTokens);
                 response.cut_call = response.calls().last().map(|call| call.call.clone());
                 return response;
             }
@@ -527,7 +554,7 @@ impl World {
                 StopReason::EndTurn
             }
         };
-        self.response(blocks, stop)
+        Self::response(blocks, stop)
     }
 
     fn tool(&mut self, call: &ToolUse, cancelled: bool) -> Input {
@@ -555,7 +582,7 @@ impl World {
     }
 
     pub fn is_quiet(&self) -> bool {
-        self.saves.is_empty() && self.work.is_empty()
+        self.saves.is_empty() && self.work.is_empty() && self.news.is_empty()
     }
 
     pub fn has_ended(&self) -> bool {

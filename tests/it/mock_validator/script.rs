@@ -144,12 +144,21 @@ async fn a_refusal_that_is_retried_by_a_person_gets_the_next_turn() {
 
 #[tokio::test]
 async fn a_summary_of_its_own_comes_before_the_scripts() {
-    let conversation = Conversation::new("main task").summary(answer().text("I would rather not."));
+    let conversation = Conversation::new("main task").summary(answer().text("I would rather not.").once());
     let mock = Mock::start(Script::new().with(conversation).summarise_when("Summarise", "Fine."));
     let request = hello(ANTHROPIC, "main task: Summarise", false);
     assert_eq!(words(&post(&mock, ANTHROPIC, &request).await.1), "I would rather not.");
     assert!(words(&post(&mock, ANTHROPIC, &request).await.1).contains("Fine."));
     assert!(mock.requests().iter().all(|record| record.asks_for_summary));
+}
+
+#[tokio::test]
+async fn a_summary_that_is_asked_for_again_is_the_same_one() {
+    let mock = Mock::start(Script::new().with(Conversation::new("main task")).summarise_when("Summarise", "Fine."));
+    let ask = async |text: &str| words(&post(&mock, ANTHROPIC, &hello(ANTHROPIC, text, false)).await.1);
+    let first = ask("main task: Summarise").await;
+    assert_eq!(ask("main task: Summarise").await, first);
+    assert_ne!(ask("main task, longer: Summarise").await, first);
 }
 
 #[tokio::test]

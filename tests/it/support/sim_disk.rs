@@ -196,7 +196,9 @@ impl SimDisk {
                 Forget::Tail(_) => ops.iter().take(random.below(ops.len() + 1)).collect(),
                 Forget::Pages(_) => ops.iter().filter(|_| random.below(2) == 0).collect(),
             };
-            kept.into_iter().for_each(|op| apply_name(&mut names, op));
+            for op in kept {
+                apply_name(&mut names, op);
+            }
         }
         let inodes = state.inodes.iter().map(|inode| {
             let content = inode.after(forget, &mut random);
@@ -363,7 +365,9 @@ impl Disk for SimDisk {
         let (mut state, fault) = self.enter(Kind::Changes, "sync folder", path)?;
         fail(fault, || {
             let ops = state.unsynced.remove(path).unwrap_or_default();
-            ops.iter().for_each(|op| apply_name(&mut state.durable_names, op));
+            for op in &ops {
+                apply_name(&mut state.durable_names, op);
+            }
             Ok(())
         })
     }
@@ -422,7 +426,9 @@ impl DiskFile for SimFile {
         match fault {
             None => {
                 let pending = std::mem::take(&mut inode.pending);
-                pending.iter().for_each(|op| apply(&mut inode.durable, op));
+                for op in &pending {
+                    apply(&mut inode.durable, op);
+                }
             }
             // The kernel says it once, and then believes that the pages are clean.
             Some(Fault::Io) => inode.pending.clear(),

@@ -225,7 +225,7 @@ impl Mind {
         let progress = progress::of(&mut self.conversations, &self.script, conversation);
         progress.requests += 1;
         let taken = if summary {
-            Some(progress.take_summary(&self.script))
+            Some(progress.take_summary(&self.script, snapshot))
         } else {
             progress.sent(number, snapshot);
             progress.take(relation)

@@ -26,6 +26,8 @@ pub struct Progress {
     summaries_given: usize,
     current: Option<Current>,
     current_summary: Option<Current>,
+    /// The last request for a summary.
+    summary_asked: Option<Snapshot>,
     /// Every request that was not for a summary, with its number.
     pub history: Vec<(usize, Snapshot)>,
     pub epoch: usize,
@@ -125,10 +127,15 @@ impl Progress {
         self.current.as_mut().map(Current::attempt)
     }
 
-    /// Returns the turn for a request for a summary: the next, unless the last one never arrived.
-    pub fn take_summary(&mut self, script: &Script) -> Taken {
-        let faulted = self.current_summary.take().filter(|current| current.state == State::Faulted);
-        let mut current = faulted.unwrap_or_else(|| {
+    /// Returns the turn for a request for a summary: the same again for a retry, else the next.
+    pub fn take_summary(&mut self, script: &Script, asked: Snapshot) -> Taken {
+        let same = self.summary_asked.as_ref().is_some_and(|last| asked.relation_to(last) == Relation::Same);
+        self.summary_asked = Some(asked);
+        let again = self.current_summary.take().filter(|current| match current.state {
+            State::Faulted => true,
+            State::Delivered | State::Open => same && !current.turn.once,
+        });
+        let mut current = again.unwrap_or_else(|| {
             self.summaries_given += 1;
             let index = self.summaries_given;
             let turn = self.summaries.pop_front().unwrap_or_else(|| {

@@ -1,0 +1,188 @@
+//! Every Ask of a run's own, and what each of its answers does.
+
+use super::*;
+
+/// Returns a run that waits for the answer to an Ask of this kind.
+fn asking(kind: AskKind) -> Bench {
+    let mut bench = match kind {
+        AskKind::Budget => budgeted(),
+        AskKind::TurnLimit => Bench::calling(Limits { max_turns: Some(1), ..limits() }),
+        _ => begin(),
+    };
+    match kind {
+        AskKind::RetriesExhausted => bench.fail(ErrorClass::Auth),
+        AskKind::ModelStopped => bench.respond(response(StopReason::Refusal, Vec::new())),
+        AskKind::Budget => bench.feed(Input::Reserved(BudgetVerdict::Refused {
+            scope: BudgetScope::Subtree,
+            spent: MicroUsd(100),
+            limit: MicroUsd(100),
+        })),
+        AskKind::Loop => {
+            for turn in 0..9 {
+                let id = format!("c{turn}");
+                bench.respond(calling(&[call(&id, "bash")]));
+                bench.finish(&id, "the same");
+            }
+        }
+        AskKind::TurnLimit => {
+            bench.respond(calling(&[call("a", "bash")]));
+            bench.finish("a", "ok");
+        }
+        AskKind::CompactionFailed => {
+            bench.fail(ErrorClass::ContextOverflow);
+            for _ in 0..3 {
+                bench.respond(saying("No."));
+            }
+        }
+        other => panic!("{other:?} is not the run's own"),
+    }
+    assert_eq!(bench.asked().map(|ask| ask.kind), Some(kind));
+    assert_eq!(bench.machine.waits_for(), "person");
+    bench
+}
+
+const OWN: [AskKind; 6] = [
+    AskKind::RetriesExhausted,
+    AskKind::ModelStopped,
+    AskKind::Budget,
+    AskKind::Loop,
+    AskKind::TurnLimit,
+    AskKind::CompactionFailed,
+];
+
+#[test]
+fn every_choice_of_every_ask_leads_somewhere() {
+    for kind in OWN {
+        let choices = asking(kind).asked().unwrap().choices;
+        assert_eq!(choices.last().map(String::as_str), Some("Stop"), "{kind:?}");
+        for choice in choices {
+            let mut bench = asking(kind);
+            let before = bench.requests();
+            bench.answer(&choice);
+            assert!(bench.asked().is_none(), "{kind:?} {choice}");
+            if choice == "Stop" {
+                assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)), "{kind:?}");
+                continue;
+            }
+            assert_eq!((bench.machine.waits_for(), bench.requests()), ("model", before + 1), "{kind:?} {choice}");
+            let summarises = matches!(bench.purpose(), Purpose::Summarise { .. });
+            assert_eq!(summarises, kind == AskKind::CompactionFailed && choice == "Try again", "{kind:?} {choice}");
+        }
+    }
+}
+
+#[test]
+fn stop_is_understood_however_it_is_written() {
+    let mut bench = asking(AskKind::Loop);
+    bench.answer(" stop ");
+    assert!(bench.machine.is_over());
+}
+
+#[test]
+fn other_words_to_a_failing_api_name_another_model() {
+    let mut bench = asking(AskKind::RetriesExhausted);
+    bench.answer(" big-model ");
+    assert!(bench.effects.contains(&Effect::UseModel { model: "big-model".to_owned() }));
+    assert_eq!(bench.machine.waits_for(), "model");
+    assert_eq!(bench.kinds().iter().filter(|kind| **kind == "session_config").count(), 2);
+}
+
+#[test]
+fn other_words_go_to_the_agent() {
+    for kind in [AskKind::ModelStopped, AskKind::Budget, AskKind::Loop, AskKind::TurnLimit] {
+        let mut bench = asking(kind);
+        bench.answer("Only the tests, please.");
+        assert_eq!(bench.machine.waits_for(), "model", "{kind:?}");
+        assert!(bench.last_words().contains("Only the tests, please."), "{kind:?}: {}", bench.last_words());
+    }
+}
+
+#[test]
+fn speaking_to_the_agent_answers_every_ask() {
+    for kind in OWN {
+        let mut bench = asking(kind);
+        bench.hear(Source::User, "Never mind, go on.");
+        assert!(bench.asked().is_none(), "{kind:?}");
+        assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond), "{kind:?}");
+        assert!(bench.last_words().contains("Never mind"), "{kind:?}");
+        assert!(bench.kinds().contains(&"ask_withdrawn"), "{kind:?}");
+    }
+}
+
+#[test]
+fn what_others_say_does_not_answer_an_ask() {
+    for kind in OWN {
+        let mut bench = asking(kind);
+        bench.hear(Source::Notice, "By the way.");
+        assert_eq!(bench.machine.waits_for(), "person", "{kind:?}");
+    }
+}
+
+#[test]
+fn an_ask_survives_a_restart_and_its_answer_still_works() {
+    for kind in OWN {
+        let bench = asking(kind);
+        let active = match bench.log.iter().rposition(|event| matches!(event.body, Body::CompactMarker(_))) {
+            Some(at) => bench.log[at..].to_vec(),
+            None => bench.log.clone(),
+        };
+        let resumed_limits =
+            if kind == AskKind::TurnLimit { Limits { max_turns: Some(1), ..limits() } } else { limits() };
+        let mut resumed = Bench::resumed(active, bench.ids.clone(), resumed_limits);
+        assert_eq!(resumed.machine.waits_for(), "person", "{kind:?}");
+        assert_eq!(resumed.requests(), 0, "{kind:?}");
+        let choice = resumed.asked().unwrap().choices[0].clone();
+        resumed.answer(&choice);
+        assert_eq!(resumed.machine.waits_for(), "model", "{kind:?}");
+    }
+}
+
+#[test]
+fn an_ask_that_was_answered_while_it_was_written_is_not_waited_for() {
+    let mut bench = begin();
+    bench.slow_disk = true;
+    bench.fail(ErrorClass::Auth);
+    bench.hear(Source::User, "Try it again.");
+    bench.slow_disk = false;
+    bench.save();
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
+fn the_turn_limit_may_be_lifted_again_and_again() {
+    let mut bench = asking(AskKind::TurnLimit);
+    bench.answer("Go on");
+    bench.respond(calling(&[call("b", "bash")]));
+    bench.finish("b", "ok");
+    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit));
+}
+
+#[test]
+fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
+    for class in ErrorClass::ALL {
+        let retries = crate::provider::retry::policy(class).retries;
+        if matches!(class, ErrorClass::Cancelled | ErrorClass::ContextOverflow) {
+            continue;
+        }
+        let mut bench = begin();
+        for _ in 0..retries {
+            bench.fail(class);
+            bench.wake();
+        }
+        bench.fail(class);
+        let ask = bench.asked().unwrap();
+        assert_eq!(ask.kind, AskKind::RetriesExhausted, "{class}");
+        assert!(ask.detail.contains("it went wrong"), "{class}");
+        let notes = bench.kinds().iter().filter(|kind| **kind == "error").count();
+        assert_eq!(notes, retries as usize + 1, "{class}");
+    }
+}
+
+#[test]
+fn a_limit_that_asks_for_more_than_an_hour_is_the_persons_to_decide() {
+    let mut bench = begin();
+    let mut error = ApiError::new(ErrorClass::RateLimit, "come back tomorrow");
+    error.retry_after = Some(std::time::Duration::from_secs(7_200));
+    bench.fail_with(error);
+    assert_eq!(bench.machine.waits_for(), "person");
+}

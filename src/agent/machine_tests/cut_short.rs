@@ -1,0 +1,199 @@
+//! Interrupt ends a turn and keeps the session; teardown ends the run. Both in every phase.
+
+use super::*;
+
+/// Returns a run that waits for what its first segment needs.
+fn preparing() -> Bench {
+    let mut bench = Bench::silent(limits());
+    bench.slow_preparer = true;
+    bench.hear(Source::User, "Hello");
+    bench
+}
+
+/// Every phase in which something is under way that was asked for, and a run in it.
+fn phases() -> Vec<(&'static str, Bench)> {
+    let mut saving = begin();
+    saving.slow_disk = true;
+    saving.respond(calling(&[call("a", "bash")]));
+    let mut counting = Bench::silent(Limits { window: Some(1_000), can_count: true, ..limits() });
+    counting.hear(Source::User, "Hello");
+    let mut summarising = begin();
+    summarising.fail(ErrorClass::ContextOverflow);
+    let mut waiting = begin();
+    waiting.fail(ErrorClass::Overloaded);
+    let mut tools = begin();
+    tools.respond(calling(&[call("a", "bash"), call("b", "bash")]));
+    let mut asking = begin();
+    asking.fail(ErrorClass::Auth);
+    let mut parked = begin();
+    parked.respond(saying("Finished."));
+    vec![
+        ("disk", saving),
+        ("count", counting),
+        ("budget", budgeted()),
+        ("model", begin()),
+        ("model", summarising),
+        ("retry", waiting),
+        ("tools", tools),
+        ("person", asking),
+        ("message", parked),
+    ]
+}
+
+/// Lets everything that is under way come to its end.
+fn settle(bench: &mut Bench) {
+    bench.slow_disk = false;
+    bench.slow_preparer = false;
+    bench.save();
+    bench.prepare();
+    for _ in 0..8 {
+        match bench.machine.waits_for() {
+            "count" => bench.feed(Input::Counted { tokens: None }),
+            "budget" => bench.feed(Input::Reserved(BudgetVerdict::Granted)),
+            "model" if bench.effects.iter().any(|effect| matches!(effect, Effect::CancelModel { .. })) => {
+                bench.fail_with(ApiError::cancelled());
+            }
+            "model" if matches!(bench.purpose(), Purpose::Summarise { .. }) => bench.respond(summary()),
+            "tools" => {
+                for call in ["a", "b"] {
+                    bench.finish(call, "cut short");
+                }
+            }
+            _ => break,
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_turn_in_every_phase_and_the_agent_waits() {
+    for (phase, mut bench) in phases() {
+        assert_eq!(bench.machine.waits_for(), phase);
+        bench.feed(Input::Interrupt);
+        settle(&mut bench);
+        let idle = matches!(phase, "person" | "message");
+        let waits_for = if phase == "person" { "person" } else { "message" };
+        assert_eq!(bench.machine.waits_for(), waits_for, "{phase}: {:?}", bench.kinds());
+        assert_eq!(bench.messages(&Source::Interrupt).len(), usize::from(!idle), "{phase}");
+        assert!(bench.machine.conversation().open_calls().next().is_none(), "{phase}");
+    }
+}
+
+#[test]
+fn an_interrupt_before_a_message_was_read_does_not_lose_it() {
+    let mut bench = preparing();
+    bench.feed(Input::Interrupt);
+    settle(&mut bench);
+    assert_eq!(bench.machine.waits_for(), "model");
+    let words = bench.last_words();
+    assert!(words.contains("Hello") && words.contains("interrupted you"), "{words}");
+}
+
+#[test]
+fn an_interrupted_agent_goes_on_when_it_is_spoken_to() {
+    for (phase, mut bench) in phases() {
+        bench.feed(Input::Interrupt);
+        settle(&mut bench);
+        bench.hear(Source::User, "And now this.");
+        settle(&mut bench);
+        assert_eq!(bench.machine.waits_for(), "model", "{phase}");
+        assert!(bench.last_words().contains("And now this."), "{phase}");
+    }
+}
+
+#[test]
+fn an_interrupted_session_stays_asleep_after_a_restart() {
+    for (phase, mut bench) in phases() {
+        if matches!(phase, "person" | "message") {
+            continue;
+        }
+        bench.feed(Input::Interrupt);
+        settle(&mut bench);
+        let active = match bench.log.iter().rposition(|event| matches!(event.body, Body::CompactMarker(_))) {
+            Some(at) => bench.log[at..].to_vec(),
+            None => bench.log.clone(),
+        };
+        let resumed = Bench::resumed(active, bench.ids.clone(), limits());
+        assert_eq!((resumed.machine.waits_for(), resumed.requests()), ("message", 0), "{phase}");
+    }
+}
+
+#[test]
+fn the_words_so_far_are_kept_as_a_normal_event() {
+    let mut bench = begin();
+    bench.feed(Input::Interrupt);
+    let partial = response(StopReason::Interrupted, vec![ResponseBlock::Text("I was about to".to_owned())]);
+    bench.fail_with(ApiError::cancelled().with_partial(partial));
+    let texts: Vec<_> = bench
+        .log
+        .iter()
+        .filter_map(|event| match &event.body {
+            Body::AssistantText(said) => Some(said.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["I was about to"]);
+    let Some(turn) = bench.machine.state().turns.last.clone() else { panic!("no turn") };
+    assert_eq!(turn.stop, StopReason::Interrupted);
+    assert_eq!(bench.machine.waits_for(), "message");
+}
+
+#[test]
+fn a_response_that_was_whole_before_the_interrupt_is_kept_and_its_calls_are_not_run() {
+    let mut bench = begin();
+    bench.feed(Input::Interrupt);
+    bench.respond(calling(&[call("a", "bash")]));
+    assert!(!bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { .. })));
+    assert!(matches!(bench.results().as_slice(), [("a", text, true)] if text.contains("interrupted you before")));
+    assert_eq!(bench.machine.waits_for(), "message");
+}
+
+#[test]
+fn done_stands_against_an_interrupt_that_came_too_late() {
+    let mut bench = begin();
+    bench.feed(Input::Interrupt);
+    bench.respond(calling(&[call("d", "done")]));
+    assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { .. })));
+}
+
+#[test]
+fn a_teardown_ends_the_run_in_every_phase_and_answers_no_call_twice() {
+    for (phase, mut bench) in phases().into_iter().chain([("context", preparing())]) {
+        bench.feed(Input::Teardown(InterruptReason::Quit));
+        settle(&mut bench);
+        assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Quit)), "{phase}: {:?}", bench.kinds());
+        assert_eq!(bench.log.last().unwrap().body.kind(), "run_ended", "{phase}");
+        assert_eq!(bench.kinds().iter().filter(|kind| **kind == "run_ended").count(), 1, "{phase}");
+    }
+}
+
+#[test]
+fn a_torn_down_response_is_asked_for_again_and_its_half_is_not_kept() {
+    let mut bench = begin();
+    bench.feed(Input::Teardown(InterruptReason::Quit));
+    let partial = response(StopReason::Interrupted, vec![ResponseBlock::Text("I was about to".to_owned())]);
+    bench.fail_with(ApiError::cancelled().with_partial(partial));
+    assert!(!bench.kinds().contains(&"assistant_text"));
+    let resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+    assert_eq!(resumed.machine.waits_for(), "model");
+}
+
+#[test]
+fn the_first_reason_to_end_is_the_one_that_counts() {
+    let mut bench = begin();
+    bench.feed(Input::Teardown(InterruptReason::Stopped));
+    bench.feed(Input::Teardown(InterruptReason::Quit));
+    settle(&mut bench);
+    assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)));
+}
+
+#[test]
+fn a_run_that_is_over_does_nothing_more() {
+    let mut bench = begin();
+    bench.feed(Input::Teardown(InterruptReason::Stopped));
+    settle(&mut bench);
+    let before = (bench.log.len(), bench.effects.len());
+    bench.hear(Source::User, "Anyone?");
+    bench.feed(Input::Interrupt);
+    bench.feed(Input::Start);
+    assert_eq!((bench.log.len() - 1, bench.effects.len()), before);
+}

@@ -1,0 +1,252 @@
+//! Turns of one agent against a model that answers at once: what a turn costs besides the model and the tool.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::future::BoxFuture;
+use mxd::agent::driver::{self, Setup};
+use mxd::agent::machine::Limits;
+use mxd::agent::prepare::WorktreePreparer;
+use mxd::agent::prompt::Card;
+use mxd::agent::purse::Purse;
+use mxd::base::{MessageId, RunId, SystemClock, TaskId, Timestamp};
+use mxd::model::content::BlobId;
+use mxd::model::conversation::Wire;
+use mxd::model::event::{Exit, SessionConfig, StopReason};
+use mxd::model::message::{Message, Source};
+use mxd::model::usage::Tokens;
+use mxd::provider::encode::{body, encode_speech};
+use mxd::provider::{
+    ApiError, BlobSource, BodyOptions, Call, Catalogue, Facts, Gate, Listed, Provider, Response, ResponseBlock,
+    Segment, Signal,
+};
+use mxd::store::writer::Options;
+use mxd::store::{Durability, RealDisk, Store};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::report::{Report, Row, Target, Unit};
+use crate::rounds::paired;
+use crate::{Outcome, fixture, workshop};
+
+pub fn measure(report: &mut Report) -> Outcome {
+    for (turns, durability, name) in
+        [(200, Durability::Os, "os"), (200, Durability::Sync, "sync"), (1_000, Durability::Os, "os")]
+    {
+        turn_row(report, turns, durability, name)?;
+    }
+    growth_row(report)
+}
+
+/// Answers at once: the same tool call, so many times, then `done`.
+struct AtOnce {
+    turns: usize,
+    answered: AtomicUsize,
+}
+
+impl Provider for AtOnce {
+    fn respond(
+        &self,
+        _: Call,
+        _: mpsc::Sender<Signal>,
+        _: CancellationToken,
+    ) -> BoxFuture<'_, Result<Response, ApiError>> {
+        let number = self.answered.fetch_add(1, Ordering::Relaxed);
+        let (name, input) = match number {
+            number if number < self.turns => ("read_file", r#"{"path":"notes.txt"}"#),
+            _ => ("done", r#"{"status":"passed","result":"read it all"}"#),
+        };
+        let calls = workshop::call(&format!("call_{number}"), name, input);
+        let blocks = calls.into_iter().map(ResponseBlock::ToolUse).collect();
+        let tokens = Tokens { input: 1_000, output: 50, ..Tokens::default() };
+        let model = "bench".to_owned();
+        let (stop, usage_reported, cut_call) = (StopReason::ToolUse, true, None);
+        Box::pin(std::future::ready(Ok(Response { blocks, tokens, usage_reported, stop, cut_call, model })))
+    }
+
+    fn count_tokens(&self, _: Call, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+struct NoBlobs;
+
+impl BlobSource for NoBlobs {
+    fn read(&self, _: &BlobId) -> std::io::Result<Vec<u8>> {
+        Err(std::io::ErrorKind::NotFound.into())
+    }
+}
+
+fn turn_row(report: &mut Report, turns: usize, durability: Durability, name: &str) -> Outcome {
+    let what = format!("turn, {turns} turns of read_file, durability {name}");
+    if !report.wants(&what) {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let root = folder.path().join("work");
+    std::fs::create_dir_all(&root)?;
+    std::fs::write(root.join("notes.txt"), fixture::text(1_500))?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let one = |store: &Store, task| runtime.block_on(run(store, task, &root, folder.path(), turns));
+
+    // What has to be written and sent in any case: every event once, every speech once, every request's bytes.
+    let (sample, task) = (open(folder.path(), durability)?, TaskId::fresh(&fixture::ids()));
+    one(&sample, task)?;
+    let events = sample.sessions().active(task)?.events;
+    let conversation = mxd::agent::conversation::Conversation::replay(&events);
+    let config = conversation.config().cloned().unwrap_or_default();
+    let limit = || -> Outcome {
+        let mut lines = Vec::new();
+        for event in &events {
+            lines.clear();
+            serde_json::to_writer(&mut lines, event)?;
+        }
+        let mut segments = Vec::new();
+        for speech in conversation.speeches() {
+            segments.push(encode_speech(config.wire, speech, &NoBlobs)?);
+            if segments.len() % 2 == 1 {
+                std::hint::black_box(body(&config, &segments, &BodyOptions::streaming()));
+            }
+        }
+        Ok(())
+    };
+    let store = open(&folder.path().join("again"), durability)?;
+    let result = paired(|| one(&store, TaskId::fresh(&fixture::ids())), limit)?;
+    let nanos = |time: std::time::Duration| time.as_nanos() as f64 / turns as f64;
+    report.add(&Row {
+        what,
+        ours: nanos(result.ours),
+        limit: nanos(result.limit),
+        unit: Unit::NanosPerTurn,
+        ratio: 1.0 / result.speed,
+        against: "serialising the same events, speeches and requests".to_owned(),
+        target: Target::None,
+    })
+}
+
+fn open(folder: &Path, durability: Durability) -> Outcome<Store> {
+    Ok(Store::start(Options {
+        disk: Arc::new(RealDisk),
+        clock: Arc::new(SystemClock),
+        ids: fixture::ids(),
+        sessions: folder.join("sessions"),
+        blobs: folder.join("blobs"),
+        durability,
+    })?)
+}
+
+async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, turns: usize) -> Outcome {
+    let (tools, completions) = workshop::context(root, data)?;
+    let ids = fixture::ids();
+    let clock = Arc::new(SystemClock);
+    let config = SessionConfig {
+        model: "bench".to_owned(),
+        wire: Wire::Anthropic,
+        tools: tools.registry.iter().map(|tool| tool.spec().clone()).collect(),
+        system: mxd::agent::prompt::system(""),
+        max_output: 8_000,
+        ..SessionConfig::default()
+    };
+    let card = Card {
+        task,
+        title: "Read".to_owned(),
+        description: String::new(),
+        above: None,
+        branch: None,
+        folder: root.to_owned(),
+        budget: None,
+    };
+    let preparer = WorktreePreparer {
+        card,
+        worktree: root.to_owned(),
+        config,
+        notes: Vec::new(),
+        ids: ids.clone(),
+        clock: clock.clone(),
+    };
+    let (events, mut seen) = mpsc::unbounded_channel();
+    let (mailbox, ear) = driver::mailbox();
+    let message = Message {
+        id: MessageId::fresh(&ids),
+        from: Source::User,
+        body: "Read the notes.".to_owned(),
+        images: Vec::new(),
+        at: Timestamp::EPOCH,
+    };
+    store.append(task, None, message).await?;
+    let setup = Setup {
+        task,
+        run: RunId::fresh(&ids),
+        store: store.clone(),
+        provider: Arc::new(AtOnce { turns, answered: AtomicUsize::new(0) }),
+        gate: Arc::new(Gate::default()),
+        facts: Facts { window: 100_000_000, max_output: 8_000, prices: None },
+        catalogue: Catalogue::default(),
+        tools,
+        preparer: Arc::new(preparer),
+        purse: Purse::default(),
+        // The agent does the same thing over and over, which is not what is measured here.
+        limits: Limits { may_repeat: true, ..Limits::default() },
+        ids,
+        clock,
+        events,
+        completions,
+    };
+    let exit = driver::drive(setup, ear).await?;
+    drop(mailbox);
+    seen.close();
+    if exit == Exit::DonePassed { Ok(()) } else { Err(format!("the run ended with {exit:?}").into()) }
+}
+
+/// Building a request must cost its bytes, however long the conversation is.
+fn growth_row(report: &mut Report) -> Outcome {
+    let what = "request, cost per byte at 1,000 turns against 100".to_owned();
+    if !report.wants(&what) {
+        return Ok(());
+    }
+    let config = SessionConfig { wire: Wire::Anthropic, max_output: 8_000, ..SessionConfig::default() };
+    let segments = segments(1_000)?;
+    let build = |count: usize, times: usize| -> Outcome {
+        for _ in 0..times {
+            std::hint::black_box(body(&config, &segments[..count], &BodyOptions::streaming()));
+        }
+        Ok(())
+    };
+    // The same number of bytes on both sides: one long request, or ten that are a tenth as long.
+    let result = paired(|| build(2_000, 40), || build(200, 400))?;
+    report.add(&Row {
+        what,
+        ours: result.ours.as_nanos() as f64 / 40.0,
+        limit: result.limit.as_nanos() as f64 / 40.0,
+        unit: Unit::NanosPerCall,
+        ratio: 1.0 / result.speed,
+        against: "ten requests of a tenth of the length".to_owned(),
+        target: Target::AtMost(1.3),
+    })
+}
+
+/// Returns the encoded speeches of so many turns.
+fn segments(turns: usize) -> Outcome<Vec<Segment>> {
+    use mxd::model::content::Content;
+    use mxd::model::conversation::{Block, Role, Speech, ToolOutcome};
+    let mut segments = Vec::new();
+    for turn in 0..turns {
+        let id = format!("call_{turn}");
+        let said = Block::ToolUse(workshop::call(&id, "read_file", r#"{"path":"notes.txt"}"#)?);
+        let heard = Block::ToolResult(ToolOutcome {
+            call: id,
+            content: Content::text(fixture::text(1_500)),
+            is_error: false,
+            images: Vec::new(),
+        });
+        for (role, block) in [(Role::Assistant, said), (Role::User, heard)] {
+            segments.push(encode_speech(Wire::Anthropic, &Speech { role, blocks: vec![block] }, &NoBlobs)?);
+        }
+    }
+    Ok(segments)
+}

@@ -1,0 +1,59 @@
+//! A worktree with tools around it, as a run has them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mxd::agent::blobs::StoredBlobs;
+use mxd::agent::control::tools::{Done, Yield};
+use mxd::base::Json;
+use mxd::model::Live;
+use mxd::model::conversation::ToolUse;
+use mxd::process::Environment;
+use mxd::store::{Blobs, RealDisk};
+use mxd::tools::{
+    BlobSink, Completion, Context, Cwd, Fence, Folders, Foreground, Jobs, Limits, Open, ReadTracker, Registry, Reply,
+    Tokens, Typed, execute, names,
+};
+use tokio::sync::mpsc;
+
+use crate::Outcome;
+use crate::fixture;
+
+/// Returns the tools of a run in `root`, keeping its data in `data`, and where ended processes are reported.
+pub fn context(root: &Path, data: &Path) -> Outcome<(Context, mpsc::UnboundedReceiver<Completion>)> {
+    std::fs::create_dir_all(root.join(".git"))?;
+    let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(Blobs::new(Arc::new(RealDisk), data.join("blobs"))));
+    let (sender, completions) = mpsc::unbounded_channel();
+    let limits = Limits::default();
+    let mut registry = Registry::builtin();
+    registry.add(Arc::new(Typed::new(Yield)))?;
+    registry.add(Arc::new(Typed::new(Done { check: None })))?;
+    let context = Context {
+        registry: Arc::new(registry),
+        gate: Arc::new(Open),
+        fence: Arc::new(Fence::new(root)?),
+        cwd: Arc::new(Cwd::new(root.to_owned())),
+        reads: Arc::new(ReadTracker::default()),
+        jobs: Jobs::new(sender, Arc::clone(&blobs), limits.output_bytes),
+        foreground: Arc::new(Foreground::default()),
+        tokens: Tokens::default(),
+        live: Arc::new(|_: Live| {}),
+        blobs,
+        environment: Environment::new(),
+        folders: Folders { spill: data.join("spill"), records: data.join("running") },
+        ids: fixture::ids(),
+        limits,
+    };
+    Ok((context, completions))
+}
+
+/// Returns the call of a tool.
+pub fn call(id: &str, name: &str, input: &str) -> Outcome<ToolUse> {
+    Ok(ToolUse { call: id.to_owned(), name: names::wire(name), input: Json::parse(input)?, malformed: None })
+}
+
+/// Runs a call and insists that it worked.
+pub async fn run(context: &Context, name: &str, input: &str) -> Outcome<Reply> {
+    let reply = execute(&call("call-1", name, input)?, context).await;
+    if reply.is_error { Err(reply.text.into()) } else { Ok(reply) }
+}

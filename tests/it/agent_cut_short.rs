@@ -1,0 +1,168 @@
+//! A run that is interrupted, stopped or dropped while something is under way, with real tools and a real socket.
+
+use std::sync::Arc;
+
+use mxd::agent::driver::Word;
+use mxd::agent::machine::Delivery;
+use mxd::model::conversation::Wire;
+use mxd::model::event::{Body, Exit, InterruptReason, StopReason};
+use mxd::model::message::Source;
+use mxd::model::{Live, SessionState};
+use serde_json::json;
+
+use crate::support::mock::{Conversation, Fault, Mock, Script, Turn, answer, gate, last_user, say};
+use crate::support::stage::{News, Running, Stage, tool};
+
+const TITLE: &str = "Cut short";
+
+fn mock(turns: impl IntoIterator<Item = Turn>) -> Mock {
+    let conversation = turns.into_iter().fold(Conversation::new(TITLE), Conversation::turn);
+    Mock::start(Script::new().with(conversation))
+}
+
+async fn begun(stage: &Stage) -> Running {
+    let mut run = stage.run();
+    run.until_parked().await;
+    run.deliver(stage.message(Source::User, "Begin."), Delivery::Steer).await;
+    run
+}
+
+fn shows(word: &'static str) -> impl FnMut(&News) -> bool {
+    let mut shown = String::new();
+    move |news| {
+        for live in &news.live {
+            if let Live::TextDelta { text } = live {
+                shown.push_str(text);
+            }
+        }
+        shown.contains(word)
+    }
+}
+
+fn texts(stage: &Stage) -> Vec<String> {
+    let log = stage.log();
+    let texts = log.into_iter().filter_map(|event| match event.body {
+        Body::AssistantText(said) => Some(said.text),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn an_interrupt_in_mid_stream_keeps_the_words_so_far_on_every_wire() {
+    for wire in [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat] {
+        let mock = mock([
+            answer().chunks([say("I was "), say("about to"), gate("never"), say(" finish.")]),
+            answer().expect(last_user().contains("Another way.")).text("As you wish."),
+        ]);
+        let stage = Stage::new(&mock.url(), wire, TITLE);
+        let mut run = begun(&stage).await;
+        run.until("the half is shown", shows("about to")).await;
+        run.mailbox.send(Word::Interrupt);
+        run.until_parked().await;
+        assert_eq!(texts(&stage), ["I was about to"], "{wire:?}");
+        assert_eq!(stage.state().turns.last.map(|turn| turn.stop), Some(StopReason::Interrupted), "{wire:?}");
+        run.deliver(stage.message(Source::User, "Another way."), Delivery::Steer).await;
+        run.until_parked().await;
+        assert_eq!(texts(&stage), ["I was about to", "As you wish."], "{wire:?}");
+        mock.assert_finished();
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
+    let mock = mock([
+        answer().tool(&tool("slow"), json!({"text": "a"})).tool(&tool("slow"), json!({"text": "b"})),
+        answer().text("As you wish."),
+    ]);
+    let stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
+    let mut run = begun(&stage).await;
+    run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
+        .await;
+    run.mailbox.send(Word::Interrupt);
+    let news = run.until_parked().await;
+    let results = news.events.iter().filter(|event| matches!(event.body, Body::ToolResult(_))).count();
+    assert_eq!(results, 2);
+    assert!(stage.carried_out().is_empty());
+    run.deliver(stage.message(Source::User, "Another way."), Delivery::Steer).await;
+    run.until_parked().await;
+    mock.assert_finished();
+}
+
+/// Brings a run into a phase, and says what it then waits for.
+async fn reach(phase: &str, stage: &Stage, mock: &Mock) -> Running {
+    let mut run = stage.run();
+    run.until_parked().await;
+    if phase == "sleeping" {
+        return run;
+    }
+    run.deliver(stage.message(Source::User, "Begin."), Delivery::Steer).await;
+    match phase {
+        "waiting for the first byte" => {
+            tokio::select! {
+                () = mock.reached("never") => {}
+                news = run.until("never", |_| false) => panic!("{news:?}"),
+            }
+        }
+        "in mid-stream" => drop(run.until("the half is shown", shows("Half")).await),
+        "running tools" => {
+            run.until("tools run", |news| {
+                news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool })
+            })
+            .await;
+        }
+        "waiting to try again" => {
+            run.until("a countdown", |news| news.live.iter().any(|live| matches!(live, Live::Retry { .. }))).await;
+        }
+        "asking" => drop(run.until_asked().await),
+        other => panic!("{other}"),
+    }
+    run
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_run_in_any_phase_and_the_session_goes_on_later() {
+    let slow = || answer().tool(&tool("slow"), json!({"text": "a"}));
+    let phases = [
+        ("sleeping", vec![]),
+        ("waiting for the first byte", vec![answer().hold("never").text("Never.")]),
+        ("in mid-stream", vec![answer().chunks([say("Half"), gate("never"), say(" a word.")])]),
+        ("running tools", vec![slow()]),
+        ("waiting to try again", vec![answer().fault(Fault::rate_limited("600")).text("Later.")]),
+        ("asking", vec![answer().fault(Fault::unauthorized()).text("Later.")]),
+    ];
+    for (phase, turns) in phases {
+        let mock = mock(turns);
+        let mut stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
+        let mut run = reach(phase, &stage, &mock).await;
+        run.mailbox.send(Word::Teardown(InterruptReason::Stopped));
+        let (exit, _) = run.until_over().await;
+        assert_eq!(exit, Exit::Interrupted(InterruptReason::Stopped), "{phase}");
+        drop(run);
+        let log = stage.log();
+        assert_eq!(log.last().unwrap().body.kind(), "run_ended", "{phase}");
+        assert!(texts(&stage).is_empty(), "{phase}: half a response was kept");
+        assert!(SessionState::replay(&log).turns.open.is_empty(), "{phase}: a call was left open");
+        mock.open("never");
+        // The same session, taken up again by a process that knows of no limit, answers.
+        stage.gate = Arc::default();
+        stage.leave(Source::User, "Go on.").await;
+        let mut again = stage.run();
+        again.until_parked().await;
+        assert!(!texts(&stage).is_empty(), "{phase}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_takes_its_tools_with_it() {
+    let mock = mock([answer().tool(&tool("slow"), json!({"text": "a"}))]);
+    let stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
+    let run = reach("running tools", &stage, &mock).await;
+    drop(run);
+    stage.brake.release();
+    // The tool, were it alive, would be next.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(stage.carried_out().is_empty(), "a tool went on without its run");
+}

@@ -1,0 +1,89 @@
+//! What the pages show is what the program does: the help, and every example of a disk format.
+
+use std::collections::BTreeSet;
+
+use mxd::model::Project;
+use mxd::model::event::{Body, Event};
+use mxd::model::{TaskNode, Tree};
+use mxd::store::lock::Holder;
+use mxd::store::{Blobs, RealDisk};
+
+use crate::cli_support::World;
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// Returns the blocks of a page that are marked with `mark`.
+fn blocks(page: &str, mark: &str) -> Vec<String> {
+    let opening = format!("```{mark}\n");
+    page.split(&opening).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_example_of_an_event_is_read_and_written_as_it_stands() {
+    let page = page("docs/journal.md");
+    let mut shown = BTreeSet::new();
+    for line in blocks(&page, "jsonl").iter().flat_map(|block| block.lines()) {
+        let event = Event::parse(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(!matches!(event.body, Body::Unknown(_)), "not understood: {line}");
+        assert_eq!(serde_json::to_string(&event).unwrap(), line);
+        shown.insert(event.body.kind().to_owned());
+    }
+    let all: BTreeSet<_> = Body::KINDS.iter().map(|kind| (*kind).to_owned()).collect();
+    assert_eq!(shown, all, "the page shows every type there is");
+}
+
+#[test]
+fn the_examples_of_small_files_are_what_the_store_reads() {
+    let page = page("docs/journal.md");
+    let examples = blocks(&page, "json");
+    let [tree, projects, lock] = examples.as_slice() else { panic!("{} examples", examples.len()) };
+
+    let tree: serde_json::Value = serde_json::from_str(tree).unwrap();
+    let nodes: Vec<TaskNode> = serde_json::from_value(tree["nodes"].clone()).unwrap();
+    let rebuilt = Tree::from_nodes(Some(serde_json::from_value(tree["root"].clone()).unwrap()), nodes).unwrap();
+    assert_eq!(rebuilt.notes, Vec::<String>::new());
+
+    let projects: serde_json::Value = serde_json::from_str(projects).unwrap();
+    let listed: Vec<Project> = serde_json::from_value(projects["projects"].clone()).unwrap();
+    assert!(listed[0].extra.is_empty(), "{listed:?}");
+    serde_json::from_str::<Holder>(lock).unwrap();
+}
+
+#[test]
+fn the_blob_of_the_example_has_the_name_that_its_content_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = Blobs::new(std::sync::Arc::new(RealDisk), folder.path());
+    let blob = blobs.put(b"pub fn add(a: i64, b: i64) -> i64 { a + b }\n").unwrap();
+    assert!(page("docs/journal.md").contains(&format!("{{\"blob\":\"{}\",\"bytes\":{}}}", blob.blob, blob.bytes)));
+}
+
+#[test]
+fn the_readme_names_every_command_and_no_other() {
+    let world = World::new();
+    let help = world.mxd(&world.root(), ["--help"]).ok();
+    let listed = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let commands: BTreeSet<&str> = listed
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|c| !c.is_empty())
+        .collect();
+    let readme = page("README.md");
+    for command in &commands {
+        assert!(readme.contains(&format!("mxd {command}")), "the README does not show `mxd {command}`");
+    }
+    for used in blocks(&readme, "console").iter().flat_map(|block| block.lines()) {
+        if let Some(command) = used.strip_prefix("$ mxd ").and_then(|rest| rest.split_whitespace().next()) {
+            assert!(commands.contains(command), "there is no `mxd {command}`");
+        }
+    }
+}
+
+#[test]
+fn the_readmes_test_command_is_the_first_thing_that_ci_runs() {
+    let script = page(".ci/run");
+    let first = script.lines().find_map(|line| line.strip_prefix("step ")).unwrap();
+    assert_eq!(first, "cargo test");
+    assert!(page("README.md").contains("```\ncargo test\n```"));
+}
