@@ -45,7 +45,7 @@ fn what_cannot_be_offered_is_named_with_its_reason() {
     ]));
     assert_eq!(offers.tools.len(), 1);
     for (said, why) in
-        offers.left_out.iter().zip(["twice", "has 130 bytes", "spaces", "empty", "not an object", "65.5 KB"])
+        offers.left_out.iter().zip(["twice", "has 130 bytes", "spaces", "empty", "not an object", "at most 64.0 KB"])
     {
         assert!(said.contains(why), "{said} / {why}");
     }
