@@ -88,7 +88,7 @@ enum Phase {
     Saving { ticket: u64, then: Then },
     Preparing { after: Option<compacting::Summary> },
     Counting,
-    Reserving,
+    Reserving { purpose: Purpose, attempt: u32 },
     Calling { number: u64, purpose: Purpose, attempt: u32 },
     Backoff { timer: u64, purpose: Purpose, attempt: u32 },
     Tools(tooling::Running),
@@ -173,7 +173,7 @@ impl Machine {
             Phase::Saving { .. } => "disk",
             Phase::Preparing { .. } => "context",
             Phase::Counting => "count",
-            Phase::Reserving => "budget",
+            Phase::Reserving { .. } => "budget",
             Phase::Calling { .. } => "model",
             Phase::Backoff { .. } => "retry",
             Phase::Tools(_) => "tools",
@@ -373,18 +373,17 @@ impl Machine {
         if self.compaction_is_due() {
             return false;
         }
-        if self.limits.budgeted && !self.tries.reserved {
-            self.phase = Phase::Reserving;
-            self.out.push(Effect::Reserve { tokens: self.gauge.tokens() });
-            return false;
-        }
         true
     }
 
+    /// Asks the model, once there is money for it: also for a summary, and again for every further try.
     fn call(&mut self, purpose: Purpose, attempt: u32) {
+        if self.limits.budgeted && !std::mem::take(&mut self.tries.reserved) {
+            self.phase = Phase::Reserving { purpose, attempt };
+            return self.out.push(Effect::Reserve { tokens: self.gauge.tokens() });
+        }
         let number = self.number();
         self.tries.counted = false;
-        self.tries.reserved = false;
         self.phase = Phase::Calling { number, purpose, attempt };
         let activity = match purpose {
             Purpose::Respond => Activity::Thinking,
@@ -428,7 +427,7 @@ impl Machine {
             Phase::Saving { .. }
             | Phase::Preparing { .. }
             | Phase::Counting
-            | Phase::Reserving
+            | Phase::Reserving { .. }
             | Phase::Backoff { .. }
             | Phase::Asking { .. }
             | Phase::Parked
@@ -456,7 +455,7 @@ impl Machine {
                 self.advance(now);
             }
             // What is under way is over in a moment; then it is looked at.
-            Phase::Saving { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving => {
+            Phase::Saving { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving { .. } => {
                 self.wants.interrupt = true;
             }
         }
@@ -471,7 +470,11 @@ impl Machine {
                 self.out.push(Effect::CancelSleep { timer });
                 self.advance(now);
             }
-            Phase::Parked | Phase::Asking { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving => {
+            Phase::Parked
+            | Phase::Asking { .. }
+            | Phase::Preparing { .. }
+            | Phase::Counting
+            | Phase::Reserving { .. } => {
                 self.advance(now);
             }
             Phase::Saving { .. } | Phase::Ended => {}

@@ -141,8 +141,9 @@ impl Machine {
     }
 
     pub(super) fn reserved(&mut self, now: Timestamp, verdict: BudgetVerdict) {
-        if !matches!(self.phase, Phase::Reserving) {
-            return;
+        let Phase::Reserving { purpose, attempt } = self.phase else { return };
+        if self.wants.interrupt || self.wants.teardown.is_some() {
+            return self.advance(now);
         }
         match verdict {
             BudgetVerdict::Low { scope, spent, limit } if !self.tries.warned_budget => {
@@ -150,11 +151,16 @@ impl Machine {
                 self.tries.reserved = true;
                 let text = format!("{spent} of the budget of {limit} are spent. Finish what matters most first.");
                 let notice = self.message(now, Source::Notice, &text);
-                self.save(vec![BudgetWarning { scope, spent, limit }.into(), notice.into()], Then::Advance);
+                let then = match purpose {
+                    // The agent reads it with the request that is about to be made.
+                    Purpose::Respond => Then::Advance,
+                    Purpose::Summarise { .. } => Then::Call { purpose, attempt },
+                };
+                self.save(vec![BudgetWarning { scope, spent, limit }.into(), notice.into()], then);
             }
             BudgetVerdict::Granted | BudgetVerdict::Low { .. } => {
                 self.tries.reserved = true;
-                self.advance(now);
+                self.call(purpose, attempt);
             }
             BudgetVerdict::Refused { scope, spent, limit } => {
                 let exceeded = BudgetExceeded { scope, spent, limit }.into();

@@ -101,7 +101,7 @@ impl Machine {
             Phase::Saving { .. }
             | Phase::Preparing { .. }
             | Phase::Counting
-            | Phase::Reserving
+            | Phase::Reserving { .. }
             | Phase::Calling { .. }
             | Phase::Backoff { .. }
             | Phase::Tools(_)
