@@ -12,4 +12,6 @@ pub mod model;
 pub mod process;
 pub mod provider;
 pub mod store;
+pub mod text;
+pub mod theme;
 pub mod tools;
