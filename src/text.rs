@@ -4,13 +4,13 @@
 //! its text is decoration, so that what is copied is what was said. No control character and nothing that hides or
 //! turns text ever gets into a row. Nothing here reads a file, asks for the time, or knows what a pane is.
 
-//ansi
+pub mod ansi;
 //diff
 pub mod document;
 //fuzzy
-//highlight
+pub mod highlight;
 //humane
-//markdown
+pub mod markdown;
 pub mod row;
 pub mod width;
 pub mod wrap;
@@ -18,10 +18,10 @@ pub mod wrap;
 use crate::model::task;
 use crate::theme::Role;
 
-//use ansi::AnsiText;
+pub use ansi::AnsiText;
 //use diff::{DiffRows, FileDiff};
 pub use document::Document;
-//use markdown::StreamingMarkdown;
+pub use markdown::StreamingMarkdown;
 pub use row::{Ink, Row, Span};
 
 /// Returns the role of a task that a person has marked.

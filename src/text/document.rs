@@ -69,6 +69,13 @@ impl Document {
         pieces.into_iter().map(row).collect()
     }
 
+    /// Returns every character from `byte` on with its ink.
+    pub fn cells_from(&self, byte: usize) -> Vec<(char, Ink)> {
+        let mut cells = Vec::new();
+        self.inks(byte, self.text.len(), |text, ink| cells.extend(text.chars().map(|c| (c, ink))));
+        cells
+    }
+
     /// Calls `each` with every run between two bytes.
     fn inks(&self, from: usize, to: usize, mut each: impl FnMut(&str, Ink)) {
         let mut at = from;

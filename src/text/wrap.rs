@@ -120,7 +120,7 @@ fn broken(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<
             Break::Anywhere => columns,
             Break::Words => {
                 // A space just behind the row is as good a place as one in it.
-                let indent = window.iter().take_while(|b| **b == b' ' && !continues).count();
+                let indent = window.iter().take_while(|b| **b == b' ' && !continues).count().max(1);
                 memchr::memrchr(b' ', &window[indent..]).map_or(columns, |at| indent + at)
             }
         }
@@ -138,7 +138,7 @@ fn broken(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<
     let len = line[..cut].trim_end_matches(' ').len();
     if len == 0 {
         // A row of nothing but spaces is kept: an indent deeper than the screen must not vanish.
-        return Some((cut.max(skip), 0));
+        return Some((cut, 0));
     }
     Some((len, cut - len + skip))
 }
@@ -156,7 +156,7 @@ fn wide_cut(line: &str, columns: usize, breaks: Break, continues: bool) -> Optio
         let wide = width::grapheme(symbol);
         indented &= symbol == " ";
         let may_start = !symbol.chars().next().is_some_and(|c| NOT_FIRST.contains(c));
-        if symbol == " " && !indented || at > 0 && (wide > 1 || before_is_wide) && may_start {
+        if at > 0 && (symbol == " " && !indented || (wide > 1 || before_is_wide) && may_start) {
             last_break = Some(at);
         }
         before_is_wide = wide > 1;
