@@ -177,13 +177,6 @@ actions! {
     Redraw "redraw" [Anywhere] ["ctrl-l"] 0 "redraw", "Draw the whole screen again";
     Quit "quit" [Anywhere] ["q" "ctrl-q"] 5 "quit", "Stop the agents and end; everything goes on next time";
 
-    Down "down" [Tree Asks Transcript Select Diff Page Board List Complete] ["j" "down"] 0 "down", "Go down";
-    Up "up" [Tree Asks Transcript Select Diff Page Board List Complete] ["k" "up"] 0 "up", "Go up";
-    PageDown "page_down" [Tree Asks Transcript Select Diff Page Board List Composer] ["ctrl-d" "pagedown"] 0 "page down", "Go down by half a page";
-    PageUp "page_up" [Tree Asks Transcript Select Diff Page Board List Composer] ["ctrl-u" "pageup"] 0 "page up", "Go up by half a page";
-    Top "top" [Tree Asks Transcript Select Diff Page Board] ["g g" "home"] 0 "top", "Go to the first line";
-    Bottom "bottom" [Tree Asks Transcript Select Diff Page Board] ["G" "end"] 0 "bottom", "Go to the last line; a transcript follows again";
-
     Open "open" [Tree Asks Board] ["enter"] 70 "open", "Open what is selected";
     NewTask "new_task" [Tree] ["n"] 85 "new task", "Make a task beside the selected one";
     NewSubtask "new_subtask" [Tree] ["N"] 40 "sub task", "Make a task below the selected one";
@@ -237,8 +230,15 @@ actions! {
     PreviousFile "previous_file" [Diff] ["K" "[ f"] 0 "previous file", "Go to the previous file";
     Reload "reload" [Diff] ["r"] 35 "reload", "Look again at what has changed";
 
+    Down "down" [Tree Asks Transcript Select Diff Page Board List Complete] ["j" "down"] 0 "down", "Go down";
+    Up "up" [Tree Asks Transcript Select Diff Page Board List Complete] ["k" "up"] 0 "up", "Go up";
+    PageDown "page_down" [Tree Asks Transcript Select Diff Page Board List Composer] ["ctrl-d" "pagedown"] 0 "page down", "Go down by half a page";
+    PageUp "page_up" [Tree Asks Transcript Select Diff Page Board List Composer] ["ctrl-u" "pageup"] 0 "page up", "Go up by half a page";
+    Top "top" [Tree Asks Transcript Select Diff Page Board] ["g g" "home"] 0 "top", "Go to the first line";
+    Bottom "bottom" [Tree Asks Transcript Select Diff Page Board] ["G" "end"] 0 "bottom", "Go to the last line; a transcript follows again";
+
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send what is written";
-    CycleMode "send_mode" [Composer] ["ctrl-t"] 80 "steer/next/interrupt", "Change when a message reaches an agent at work";
+    CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "steer or queue", "Change when a message reaches an agent at work";
     OpenEditor "editor" [Composer Answer] ["ctrl-g"] 70 "editor", "Go on writing in $EDITOR";
     Accept "accept" [Filter Prompt List Complete] ["enter"] 80 "accept", "Take this";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Take this and go on writing";

@@ -12,32 +12,70 @@ pub struct Tag(pub u64);
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Ask the engine; answered with [`crate::ui::Msg::Reply`].
-    Engine { tag: Tag, command: Command },
+    Engine {
+        tag: Tag,
+        command: Command,
+    },
     /// Read `count` events of a session before one of them, or the last ones; answered with [`crate::ui::Msg::Page`].
-    LoadPage { task: TaskId, before: Option<EventId>, count: usize },
+    LoadPage {
+        task: TaskId,
+        before: Option<EventId>,
+        count: usize,
+    },
     /// Compare a task's work with where it began; answered with [`crate::ui::Msg::Diff`]. Only the latest matters.
-    LoadDiff { task: TaskId },
+    LoadDiff {
+        task: TaskId,
+    },
     /// Read a blob for the entry `event`; answered with [`crate::ui::Msg::Blob`].
-    LoadBlob { task: TaskId, event: EventId, blob: BlobRef },
+    LoadBlob {
+        task: TaskId,
+        event: EventId,
+        blob: BlobRef,
+    },
     /// Find files of a task's worktree; answered with [`crate::ui::Msg::Files`]. Only the latest matters.
-    ListFiles { task: TaskId, query: String },
+    ListFiles {
+        task: TaskId,
+        query: String,
+    },
     /// Take a picture into the blobs; answered with [`crate::ui::Msg::Attached`].
-    Attach { task: TaskId, path: String },
+    Attach {
+        task: TaskId,
+        path: String,
+    },
     /// Let a text be edited in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
-    OpenEditor { purpose: Purpose, text: String },
-    OpenPager { title: String, text: String },
+    OpenEditor {
+        purpose: Purpose,
+        text: String,
+    },
+    OpenPager {
+        title: String,
+        text: String,
+    },
     /// Put a text on the clipboard and tell with [`crate::ui::Msg::Said`] how that went, if it did not go well.
-    Copy { text: String },
+    Copy {
+        text: String,
+    },
     /// Tell the person something while they look elsewhere.
-    Notify { title: String, body: String },
-    SetTitle { title: String },
-    SaveSetting { setting: Setting },
+    Notify {
+        title: String,
+        body: String,
+    },
+    SetTitle {
+        title: String,
+    },
+    SaveSetting {
+        setting: Setting,
+    },
     /// Keep what is being written over a restart. An empty list: nothing is.
-    SaveDrafts { drafts: Vec<(TaskId, String)> },
+    SaveDrafts {
+        drafts: Vec<(TaskId, String)>,
+    },
     /// Take a new snapshot; answered with [`crate::ui::Msg::Snapshot`].
     TakeSnapshot,
     ListProjects,
-    OpenProject { project: ProjectId },
+    OpenProject {
+        project: ProjectId,
+    },
     Redraw,
     Suspend,
     Quit,

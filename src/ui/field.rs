@@ -266,9 +266,10 @@ impl Field {
     }
 
     fn next_block(&self, from: usize) -> Option<(usize, &Block)> {
-        let found = self.blocks.iter().filter_map(|block| {
-            self.text[from..].find(&block.label).map(|position| (from + position, block))
-        });
+        let found = self
+            .blocks
+            .iter()
+            .filter_map(|block| self.text[from..].find(&block.label).map(|position| (from + position, block)));
         found.min_by_key(|(start, _)| *start)
     }
 

@@ -5,7 +5,10 @@ fn chord(text: &str) -> Vec<Key> {
 }
 
 fn overrides(entries: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
-    entries.iter().map(|(name, keys)| ((*name).to_owned(), keys.iter().map(|key| (*key).to_owned()).collect())).collect()
+    entries
+        .iter()
+        .map(|(name, keys)| ((*name).to_owned(), keys.iter().map(|key| (*key).to_owned()).collect()))
+        .collect()
 }
 
 #[test]

@@ -58,7 +58,10 @@ impl Default for Settings {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expect {
     /// The text goes back into the composer if it could not be sent.
-    Sent { task: TaskId, text: String },
+    Sent {
+        task: TaskId,
+        text: String,
+    },
     /// The new task is selected.
     Created,
     Answered(AskId),

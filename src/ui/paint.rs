@@ -114,7 +114,8 @@ pub fn heading_line(buffer: &mut Buffer, area: Rect, style: Style, title: &Line<
     }
     buffer.set_string(area.x + 1, area.y, " ", style);
     let styled = title.patch_style(Style::default());
-    let spans: Vec<_> = styled.spans.into_iter().map(|span| Span::styled(span.content, style.patch(span.style))).collect();
+    let spans: Vec<_> =
+        styled.spans.into_iter().map(|span| Span::styled(span.content, style.patch(span.style))).collect();
     let end = buffer.set_line(area.x + 2, area.y, &Line::from(spans), u16::try_from(room).unwrap_or(u16::MAX)).0;
     buffer.set_string(end, area.y, " ", style);
 }

@@ -82,6 +82,8 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
         for x in line.x..line.right() {
             buffer.set_string(x, line.y, cx.theme.glyphs.rule, style);
         }
+        let note = model.world.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
+        paint::heading_line(buffer, line, style, &Line::default(), &note.unwrap_or_default(), cx.theme);
         return;
     }
     let on_top = model.layers.is_empty();
@@ -201,7 +203,8 @@ fn tab_line(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
 fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let Some(popup) = &model.composer.popup else { return };
     let theme = cx.theme;
-    let widest = popup.offers.iter().map(|offer| width::of(&offer.label) + width::of(&offer.note) + 4).max().unwrap_or(0);
+    let widest =
+        popup.offers.iter().map(|offer| width::of(&offer.label) + width::of(&offer.note) + 4).max().unwrap_or(0);
     let area = composer::popup_area(places.screen, places.composer, popup.offers.len(), widest);
     if area.height < 3 {
         return;
@@ -212,7 +215,12 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
     let top = (popup.cursor.chosen + 1).saturating_sub(height);
     for ((at, offer), y) in popup.offers.iter().enumerate().skip(top).zip(0..inner.height) {
         let row = Rect { y: inner.y + y, height: 1, ..inner };
-        let label = width::truncate(&offer.label, usize::from(row.width).saturating_sub(2), width::Cut::Middle, theme.glyphs.ellipsis);
+        let label = width::truncate(
+            &offer.label,
+            usize::from(row.width).saturating_sub(2),
+            width::Cut::Middle,
+            theme.glyphs.ellipsis,
+        );
         let end = paint::text(buffer, row, (1, 0), &label, theme.style(Role::Text));
         let room = usize::from(row.right().saturating_sub(end + 3));
         let note = paint::fit(&offer.note, room, &theme.glyphs);
@@ -257,3 +265,7 @@ fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
         y = area.bottom();
     }
 }
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

@@ -143,15 +143,8 @@ pub fn colour(colour: Colour) -> &'static str {
 }
 
 /// Every colour a task can have, in the order in which they are offered.
-pub const COLOURS: [Colour; 7] = [
-    Colour::Red,
-    Colour::Orange,
-    Colour::Yellow,
-    Colour::Green,
-    Colour::Blue,
-    Colour::Purple,
-    Colour::Gray,
-];
+pub const COLOURS: [Colour; 7] =
+    [Colour::Red, Colour::Orange, Colour::Yellow, Colour::Green, Colour::Blue, Colour::Purple, Colour::Gray];
 
 pub fn mode(mode: SendMode) -> &'static str {
     match mode {

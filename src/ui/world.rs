@@ -139,9 +139,7 @@ impl World {
     }
 
     pub fn ask(&self, id: AskId) -> Option<(TaskId, &Ask)> {
-        self.tasks.values().find_map(|task| {
-            task.asks.iter().find(|ask| ask.id == id).map(|ask| (task.node.id, ask))
-        })
+        self.tasks.values().find_map(|task| task.asks.iter().find(|ask| ask.id == id).map(|ask| (task.node.id, ask)))
     }
 
     /// Takes in a task that is new or different.

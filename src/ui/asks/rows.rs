@@ -92,7 +92,11 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
     let hidden = detail.len().saturating_sub(DETAIL_ROWS);
     out.extend(detail.into_iter().take(DETAIL_ROWS).map(|row| plain(ask.id, row)));
     if hidden > 0 {
-        let more = format!("   {} {} more in the transcript (o)", cx.theme.glyphs.ellipsis, text::count(hidden, "line", "lines"));
+        let more = format!(
+            "   {} {} more in the transcript (o)",
+            cx.theme.glyphs.ellipsis,
+            text::count(hidden, "line", "lines")
+        );
         out.push(plain(ask.id, Row::of(more, Role::Faint)));
     }
     for (number, choice) in ask.choices.iter().enumerate() {

@@ -40,7 +40,8 @@ pub fn trigger(text: &str, cursor: usize) -> Option<(Trigger, usize, &str)> {
     if let Some(query) = before.strip_prefix('/').filter(|query| !query.contains(char::is_whitespace)) {
         return Some((Trigger::Command, 0, query));
     }
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
+    let start =
+        before.rfind(char::is_whitespace).map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
     let query = before[start..].strip_prefix('@')?;
     Some((Trigger::Mention, start, query))
 }

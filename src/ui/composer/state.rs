@@ -33,7 +33,8 @@ pub struct State {
 
 impl State {
     pub fn new(drafts: impl IntoIterator<Item = (TaskId, String)>) -> Self {
-        let drafts = drafts.into_iter().map(|(task, text)| (task, Draft { field: Field::with(text), ..Draft::default() }));
+        let drafts =
+            drafts.into_iter().map(|(task, text)| (task, Draft { field: Field::with(text), ..Draft::default() }));
         Self { drafts: drafts.collect(), ..Self::default() }
     }
 

@@ -68,7 +68,11 @@ pub fn view(
     paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(sign));
     draw_mode(state, task, cx, focused, area, buffer);
     let room = text_width(area.width, task, state);
-    let inner = Rect { x: area.x + 3, width: u16::try_from(room + 1).unwrap_or(u16::MAX).min(area.width.saturating_sub(3)), ..area };
+    let inner = Rect {
+        x: area.x + 3,
+        width: u16::try_from(room + 1).unwrap_or(u16::MAX).min(area.width.saturating_sub(3)),
+        ..area
+    };
     let empty = Field::default();
     let field = state.draft(task.node.id).map_or(&empty, |draft| &draft.field);
     if field.is_empty() {
@@ -141,7 +145,10 @@ fn draw_chips(state: &State, task: &TaskView, cx: &Cx<'_>, area: Rect, buffer: &
     let images = state.draft(task.node.id).map(|draft| draft.images.as_slice()).unwrap_or_default();
     for (path, _) in images {
         let name = path.rsplit('/').next().unwrap_or(path);
-        spans.push(Span::styled(format!(" {} ", paint::fit(&sanitize::line(name), 24, &theme.glyphs)), theme.style(Role::Chip)));
+        spans.push(Span::styled(
+            format!(" {} ", paint::fit(&sanitize::line(name), 24, &theme.glyphs)),
+            theme.style(Role::Chip),
+        ));
         spans.push(Span::raw(" "));
     }
     let waiting: Vec<_> = unread(task).collect();
@@ -162,4 +169,3 @@ pub fn popup_area(screen: Rect, composer: Rect, rows: usize, columns: usize) -> 
     let wide = u16::try_from(columns + 4).unwrap_or(u16::MAX).clamp(24, 70).min(composer.width);
     Rect { x: composer.x + 1, y: composer.y.saturating_sub(height + 1), width: wide, height }.intersection(screen)
 }
-

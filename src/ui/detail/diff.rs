@@ -66,11 +66,6 @@ impl DiffState {
         }
     }
 
-    /// Forgets what is known of a task whose files have changed, unless it is being looked at.
-    pub fn task(&self) -> Option<TaskId> {
-        self.task
-    }
-
     pub fn text(&self) -> Option<&str> {
         self.text.as_ref().and_then(|text| text.as_deref().ok())
     }

@@ -35,7 +35,7 @@ fn description(task: &TaskView, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
             Row::of("e opens your editor to write one.", Role::Faint),
         ]));
     } else {
-        rows.extend(indent(transcript::prose(&task.node.description, Role::Text, &page)));
+        rows.extend(indent(transcript::prose(&task.node.description, &page)));
     }
     for round in task.node.results.iter().rev() {
         let (word, role) = match round.verdict {
@@ -45,7 +45,7 @@ fn description(task: &TaskView, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
         let when = format!("{} {}", words::day(round.at, cx.zone), words::time_of_day(round.at, cx.zone));
         rows.push(Row::blank());
         rows.extend(indent(vec![Row::new(vec![Span::new(word, role), Span::new(format!("  {when}"), Role::Muted)])]));
-        rows.extend(indent(transcript::prose(&round.result, Role::Text, &page)));
+        rows.extend(indent(transcript::prose(&round.result, &page)));
     }
     rows
 }

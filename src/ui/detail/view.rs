@@ -132,7 +132,10 @@ pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
     if let Some(context) = task.context().filter(|context| context.window > 0) {
         let high = context.tokens * 10 >= context.window * 8;
         let style = theme.style(if high { Role::GaugeHigh } else { Role::Muted });
-        parts.push(vec![Span::styled(format!("{}/{}", words::tokens(context.tokens), words::tokens(context.window)), style)]);
+        parts.push(vec![Span::styled(
+            format!("{}/{}", words::tokens(context.tokens), words::tokens(context.window)),
+            style,
+        )]);
     }
     if task.usage.cost().0 > 0 {
         parts.push(vec![Span::styled(task.usage.cost().to_string(), theme.style(Role::Muted))]);

@@ -2,7 +2,7 @@
 
 use crate::base::{ProjectId, TaskId};
 use crate::model::task::Colour;
-use crate::ui::action::{Action, Context};
+use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;
 
@@ -12,7 +12,6 @@ pub enum Pick {
     Act(Action),
     Colour(TaskId, Option<Colour>),
     MoveBelow { task: TaskId, parent: TaskId },
-    GoTo(TaskId),
     Project(ProjectId),
     Theme(String),
 }
@@ -42,14 +41,8 @@ pub struct Chooser {
 
 impl Chooser {
     pub fn new(title: &'static str, placeholder: &'static str, items: Vec<Item>) -> Self {
-        let mut chooser = Self {
-            title,
-            placeholder,
-            query: Field::default(),
-            items,
-            found: Vec::new(),
-            cursor: Cursor::default(),
-        };
+        let mut chooser =
+            Self { title, placeholder, query: Field::default(), items, found: Vec::new(), cursor: Cursor::default() };
         chooser.refine();
         chooser
     }
@@ -70,10 +63,6 @@ impl Chooser {
         self.cursor.step(by, self.found.len());
     }
 
-    pub fn len(&self) -> usize {
-        self.found.len()
-    }
-
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -91,11 +80,6 @@ impl Chooser {
     pub fn grouped(&self) -> bool {
         self.query.is_blank()
     }
-}
-
-/// Returns the first context in which an action works that is among `active`, for grouping help.
-pub fn nearest(action: Action, active: &[Context]) -> Option<Context> {
-    active.iter().copied().find(|context| action.entry().contexts.contains(context))
 }
 
 /// Returns the labels that have every word of `query`, those that begin with it first.

@@ -74,7 +74,8 @@ fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> 
         return Some(cursor);
     }
     let height = usize::from(list.height);
-    let chosen = lines.iter().position(|line| matches!(line, Shown::Item(at) if *at == chooser.cursor.chosen)).unwrap_or(0);
+    let chosen =
+        lines.iter().position(|line| matches!(line, Shown::Item(at) if *at == chooser.cursor.chosen)).unwrap_or(0);
     let top = (chosen + 1 + height / 6).saturating_sub(height).min(lines.len().saturating_sub(height));
     let items: Vec<_> = chooser.found().collect();
     for (line, y) in lines.iter().skip(top).zip(0..list.height) {
@@ -143,7 +144,8 @@ fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: 
             wrap::spans(&line, room, &[], &[], Break::Words)
         })
         .collect();
-    let area = middle(screen, u16::try_from(room + 6).unwrap_or(u16::MAX), u16::try_from(lines.len() + 4).unwrap_or(u16::MAX));
+    let area =
+        middle(screen, u16::try_from(room + 6).unwrap_or(u16::MAX), u16::try_from(lines.len() + 4).unwrap_or(u16::MAX));
     let inner = open(area, &confirm.title, cx, buffer);
     let text = Rect { x: inner.x + 2, width: inner.width.saturating_sub(3), ..inner };
     for (row, y) in lines.iter().zip(0..text.height) {

@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::text::Row;
+use crate::text::{Row, StreamingMarkdown};
+use crate::theme::Role;
 use crate::ui::transcript::entry::Id;
+use crate::ui::transcript::lay::{self, Page};
 
 /// How many entries are kept laid out.
 const MOST: usize = 600;
@@ -70,7 +72,31 @@ impl Cache {
         self.laid.borrow_mut().clear();
     }
 
+    #[cfg(test)]
     pub fn made(&self) -> u64 {
         self.made.get()
+    }
+}
+
+/// The Markdown that is being written: what is complete of it is not laid out again with every word.
+#[derive(Debug, Default)]
+pub struct Stream(RefCell<Option<StreamingMarkdown>>);
+
+impl Clone for Stream {
+    /// A copy starts empty: it is only a cache.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Stream {
+    pub fn rows(&self, text: &str, page: &Page<'_>) -> Vec<Row> {
+        let mut stream = self.0.borrow_mut();
+        let known = stream.take().filter(|known| text.starts_with(known.source()));
+        let known = stream.insert(known.unwrap_or_else(|| StreamingMarkdown::new(lay::markdown_page(page))));
+        known.set_page(lay::markdown_page(page));
+        let new = known.source().len();
+        known.push(&text[new..]);
+        lay::gutter(known.rows().to_vec(), " ", Role::Agent)
     }
 }

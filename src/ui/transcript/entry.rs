@@ -3,7 +3,7 @@
 //! An entry is data; how it looks is decided in `lay`. Its version changes with every change of it, so that what was
 //! laid out can be told from what is out of date.
 
-use crate::base::{AskId, EventId, MessageId, TaskId, Timestamp};
+use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::model::ask::{Answer, Ask};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{CompactTrigger, ErrorNote, ToolResult, Verdict};
@@ -57,13 +57,6 @@ pub enum Reached {
     Withdrawn,
 }
 
-/// Which way a message between tasks went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    In,
-    Out,
-}
-
 /// How a line between things reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -76,27 +69,66 @@ pub enum Tone {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// What the person said.
-    Said { message: MessageId, text: String, images: Vec<Image>, reached: Reached },
+    Said {
+        message: MessageId,
+        text: String,
+        images: Vec<Image>,
+        reached: Reached,
+    },
     /// What the agent said.
-    Text { text: String },
-    Thinking { text: String, hidden: bool },
+    Text {
+        text: String,
+    },
+    Thinking {
+        text: String,
+        hidden: bool,
+    },
     Tool(Box<Tool>),
-    /// A message between two tasks.
-    Letter { message: Option<MessageId>, way: Way, other: Option<TaskId>, name: String, text: String, reply: bool },
+    /// A message from another task.
+    Letter {
+        other: Option<TaskId>,
+        name: String,
+        text: String,
+        reply: bool,
+    },
     /// A sub task finished.
-    Completion { task: TaskId, title: String, verdict: Verdict, text: String },
+    Completion {
+        task: TaskId,
+        title: String,
+        verdict: Verdict,
+        text: String,
+    },
     /// This task finished.
-    Done { verdict: Verdict, text: String },
-    Ask { ask: Box<Ask>, answer: Option<Answer>, withdrawn: Option<String> },
+    Done {
+        verdict: Verdict,
+        text: String,
+    },
+    Ask {
+        ask: Box<Ask>,
+        answer: Option<Answer>,
+        withdrawn: Option<String>,
+    },
     /// A summary took the place of what lies above.
-    Compaction { trigger: Option<CompactTrigger>, done: Option<Summary> },
+    Compaction {
+        trigger: Option<CompactTrigger>,
+        done: Option<Summary>,
+    },
     Error(ErrorNote),
     /// A line that names a new part: a run, a fork.
-    Separator { text: String },
+    Separator {
+        text: String,
+    },
     /// One line that Matrix itself says, with more behind it if there is more.
-    Notice { tone: Tone, text: String, more: String },
+    Notice {
+        tone: Tone,
+        text: String,
+        more: String,
+    },
     /// What the model is writing into a tool call.
-    Writing { name: String, bytes: u64 },
+    Writing {
+        name: String,
+        bytes: u64,
+    },
 }
 
 /// A summary.
@@ -123,6 +155,12 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// Returns the task that a call speaks of: the one written to, changed or closed.
+    pub fn other(&self) -> Option<TaskId> {
+        let input: serde_json::Value = serde_json::from_str(self.asked.as_ref()?.input.as_str()).ok()?;
+        ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok())
+    }
+
     /// Returns where the whole output is, if the result has only a part of it.
     pub fn blob(&self) -> Option<&BlobRef> {
         self.result.as_ref().and_then(|result| result.full.as_ref()).filter(|_| self.full.is_none())
@@ -192,10 +230,10 @@ impl Kind {
         match self {
             Self::Letter { other, .. } => *other,
             Self::Completion { task, .. } => Some(*task),
+            Self::Tool(tool) => tool.other(),
             Self::Said { .. }
             | Self::Text { .. }
             | Self::Thinking { .. }
-            | Self::Tool(_)
             | Self::Done { .. }
             | Self::Ask { .. }
             | Self::Compaction { .. }
@@ -203,13 +241,6 @@ impl Kind {
             | Self::Separator { .. }
             | Self::Notice { .. }
             | Self::Writing { .. } => None,
-        }
-    }
-
-    pub fn ask(&self) -> Option<AskId> {
-        match self {
-            Self::Ask { ask, .. } => Some(ask.id),
-            _ => None,
         }
     }
 }

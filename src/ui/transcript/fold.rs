@@ -3,7 +3,7 @@
 use crate::base::sanitize;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
 use crate::model::message::{Message, Source, TreeAction};
-use crate::ui::transcript::entry::{Entry, Id, Kind, Output, Reached, Summary, Tone, Tool, Way};
+use crate::ui::transcript::entry::{Entry, Id, Kind, Output, Reached, Summary, Tone, Tool};
 use crate::ui::words;
 
 /// Entries that grow by events, oldest first.
@@ -66,11 +66,8 @@ impl Fold {
                 self.push(event, Kind::Compaction { trigger: Some(started.trigger), done: None });
             }
             Body::CompactMarker(marker) => {
-                let summary = Summary {
-                    text: marker.summary.clone(),
-                    before: marker.tokens_before,
-                    after: marker.tokens_after,
-                };
+                let summary =
+                    Summary { text: marker.summary.clone(), before: marker.tokens_before, after: marker.tokens_after };
                 let joined = self.change(|kind| match kind {
                     Kind::Compaction { done: done @ None, .. } => {
                         *done = Some(summary.clone());
@@ -186,8 +183,6 @@ impl Fold {
 
     fn message(&mut self, event: &Event, message: &Message) {
         let letter = |other, name: &str, reply| Kind::Letter {
-            message: Some(message.id),
-            way: Way::In,
             other,
             name: sanitize::line(name).into_owned(),
             text: message.body.clone(),
@@ -269,7 +264,9 @@ fn stop(stop: &StopReason) -> Option<(Tone, String)> {
         StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause => None,
         StopReason::MaxTokens => Some((Tone::Warn, "the answer was cut: it was as long as it may be".to_owned())),
         StopReason::Refusal => Some((Tone::Error, "the model refused".to_owned())),
-        StopReason::ContextOverflow => Some((Tone::Warn, "the conversation is longer than the model can read".to_owned())),
+        StopReason::ContextOverflow => {
+            Some((Tone::Warn, "the conversation is longer than the model can read".to_owned()))
+        }
         StopReason::Interrupted => Some((Tone::Warn, "interrupted".to_owned())),
         StopReason::Other(word) => Some((Tone::Warn, format!("the model stopped: {}", sanitize::line(word)))),
     }

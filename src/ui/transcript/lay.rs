@@ -12,10 +12,10 @@ use crate::model::event::{CompactTrigger, ErrorNote, Verdict};
 use crate::text::width::{self, Cut};
 use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
-use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone, Way};
+use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone};
 use crate::ui::words;
 
-pub use prose::{code_blocks, plain, prose};
+pub use prose::{markdown_page, plain, prose};
 pub use tool::{shown_name, subject};
 
 /// The columns before what an entry says.
@@ -41,10 +41,10 @@ impl Page<'_> {
 pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
     let mut rows = match &entry.kind {
         Kind::Said { text, images, reached, .. } => said(entry, text, images.len(), *reached, page),
-        Kind::Text { text } => gutter(prose(text, Role::Agent, page), " ", Role::Agent),
+        Kind::Text { text } => gutter(prose(text, page), " ", Role::Agent),
         Kind::Thinking { text, hidden } => thinking(text, *hidden, page),
         Kind::Tool(tool) => tool::rows(tool, page),
-        Kind::Letter { way, name, text, reply, .. } => letter(*way, name, text, *reply, page),
+        Kind::Letter { name, text, reply, .. } => letter(name, text, *reply, page),
         Kind::Completion { title, verdict, text, .. } => {
             outcome(*verdict, &format!("\"{title}\" {}", verdict_word(*verdict)), text, page)
         }
@@ -164,11 +164,17 @@ fn said(entry: &Entry, text: &str, images: usize, reached: Reached, page: &Page<
 
 fn thinking(text: &str, hidden: bool, page: &Page<'_>) -> Vec<Row> {
     if hidden {
-        return one_line(page.glyphs.dot, Role::Thinking, vec![Span::new("thought, not shown", Role::Thinking)], Vec::new(), page);
+        return one_line(
+            page.glyphs.dot,
+            Role::Thinking,
+            vec![Span::new("thought, not shown", Role::Thinking)],
+            Vec::new(),
+            page,
+        );
     }
     if page.unfolded {
         let mut rows = vec![Row::of("thinking", Role::Thinking)];
-        rows.extend(plain(text, Role::Thinking, page.room()));
+        rows.extend(prose::long(text.trim(), Role::Thinking, page));
         return gutter(rows, page.glyphs.unfolded, Role::Thinking);
     }
     let headline = sanitize::line(text.trim_start().lines().next().unwrap_or_default()).into_owned();
@@ -176,18 +182,14 @@ fn thinking(text: &str, hidden: bool, page: &Page<'_>) -> Vec<Row> {
     one_line(page.glyphs.folded, Role::Thinking, left, Vec::new(), page)
 }
 
-fn letter(way: Way, name: &str, text: &str, reply: bool, page: &Page<'_>) -> Vec<Row> {
-    let (sign, word) = match way {
-        Way::In => (page.glyphs.arrow_left, "from"),
-        Way::Out => (page.glyphs.arrow_right, "to"),
-    };
-    let mut head = vec![Span::decoration(format!("{word} "), Role::Muted), Span::new(name.to_owned(), Role::Message)];
+fn letter(name: &str, text: &str, reply: bool, page: &Page<'_>) -> Vec<Row> {
+    let mut head = vec![Span::decoration("from ", Role::Muted), Span::new(name.to_owned(), Role::Message)];
     if reply {
         head.push(Span::decoration("  wants an answer", Role::Waiting));
     }
     let mut rows = vec![Row::new(head)];
-    rows.extend(fold(prose(text, Role::Text, page), 6, page));
-    gutter(rows, sign, Role::Message)
+    rows.extend(fold(prose(text, page), 6, page));
+    gutter(rows, page.glyphs.arrow_left, Role::Message)
 }
 
 fn verdict_word(verdict: Verdict) -> &'static str {
@@ -203,7 +205,7 @@ fn outcome(verdict: Verdict, head: &str, text: &str, page: &Page<'_>) -> Vec<Row
         Verdict::Failed => (page.glyphs.failed, Role::Error),
     };
     let mut rows = vec![Row::of(head.to_owned(), role)];
-    rows.extend(fold(prose(text, Role::Text, page), 8, page));
+    rows.extend(fold(prose(text, page), 8, page));
     gutter(rows, sign, role)
 }
 
@@ -239,11 +241,12 @@ fn compaction(
         return one_line(page.glyphs.dot, Role::Working, vec![Span::new(text, Role::Notice)], Vec::new(), page);
     };
     let text = format!("summarised{why}");
-    let right = vec![Span::new(format!("{} to {} tokens", words::tokens(done.before), words::tokens(done.after)), Role::Muted)];
+    let right =
+        vec![Span::new(format!("{} to {} tokens", words::tokens(done.before), words::tokens(done.after)), Role::Muted)];
     let sign = if page.unfolded { page.glyphs.unfolded } else { page.glyphs.folded };
     let mut rows = one_line(sign, Role::Notice, vec![Span::new(text, Role::Notice)], right, page);
     if page.unfolded {
-        rows.extend(gutter(prose(&done.text, Role::Text, page), " ", Role::Text));
+        rows.extend(gutter(prose(&done.text, page), " ", Role::Text));
     }
     rows
 }
@@ -272,7 +275,7 @@ fn notice(tone: Tone, text: &str, more: &str, page: &Page<'_>) -> Vec<Row> {
     let text = sanitize::line(text).into_owned();
     let mut rows = one_line(sign, role, vec![Span::new(text, role)], Vec::new(), page);
     if page.unfolded && !more.is_empty() {
-        rows.extend(gutter(tool::bounded(plain(more, Role::Muted, page.room()), page), " ", Role::Text));
+        rows.extend(gutter(prose::long(more, Role::Muted, page), " ", Role::Text));
     }
     rows
 }

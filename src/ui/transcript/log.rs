@@ -26,7 +26,9 @@ fn gist(body: &Body) -> String {
         Body::Message(message) => brief(&message.body),
         Body::MessagesConsumed(it) => text::count(it.ids.len(), "message", "messages"),
         Body::MessagesWithdrawn(it) => text::count(it.ids.len(), "message", "messages"),
-        Body::SessionConfig(it) => format!("{} with {}", brief(&it.model), text::count(it.tools.len(), "tool", "tools")),
+        Body::SessionConfig(it) => {
+            format!("{} with {}", brief(&it.model), text::count(it.tools.len(), "tool", "tools"))
+        }
         Body::AssistantText(it) => brief(&it.text),
         Body::Thinking(it) => brief(&it.text),
         Body::ToolCall(it) => format!("{} {}", brief(&it.name), brief(it.input.as_str())),

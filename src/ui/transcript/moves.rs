@@ -1,9 +1,9 @@
 //! Moving about in a transcript: by rows, by entries, to turns, errors and what the person said; unfolding; choosing
 //! rows; and what is copied.
 
-use crate::text::row;
+use crate::text::{markdown, row};
 use crate::ui::transcript::entry::{Entry, Id, Kind};
-use crate::ui::transcript::lay::{Page, code_blocks};
+use crate::ui::transcript::lay::Page;
 use crate::ui::transcript::search::Direction;
 use crate::ui::transcript::state::{Anchor, Measured, Transcript};
 use crate::ui::transcript::viewport::{self, Measure as _, Spot};
@@ -126,7 +126,11 @@ impl Transcript {
         let index = match target {
             Target::Turn => {
                 let turn = self.entry(index).map(|entry| entry.turn);
-                (0..=index).rev().take_while(|at| self.entry(*at).map(|entry| entry.turn) == turn).last().unwrap_or(index)
+                (0..=index)
+                    .rev()
+                    .take_while(|at| self.entry(*at).map(|entry| entry.turn) == turn)
+                    .last()
+                    .unwrap_or(index)
             }
             Target::Entry | Target::Error | Target::Said => index,
         };
@@ -198,7 +202,8 @@ impl Transcript {
     pub fn start_select(&mut self, page: &Page<'_>, height: usize) {
         let Some(index) = self.current(page, height) else { return };
         let top = self.top(page, height);
-        let row = if index == top.entry { top.row.max(self.lead(index, page).len()) } else { self.lead(index, page).len() };
+        let row =
+            if index == top.entry { top.row.max(self.lead(index, page).len()) } else { self.lead(index, page).len() };
         if let Some(anchor) = self.anchor_at(Spot { entry: index, row }) {
             self.anchor = self.anchor_at(top);
             self.follow = false;
@@ -258,7 +263,7 @@ impl Transcript {
         match &entry.kind {
             Kind::Tool(_) => Some(source(entry)),
             _ => {
-                let blocks = code_blocks(&source(entry));
+                let blocks = markdown::code_blocks(&source(entry));
                 (!blocks.is_empty()).then(|| blocks.join("\n"))
             }
         }
@@ -273,7 +278,9 @@ impl Transcript {
 /// Returns what an entry says, as it was written.
 fn source(entry: &Entry) -> String {
     match &entry.kind {
-        Kind::Said { text, .. } | Kind::Text { text } | Kind::Thinking { text, .. } | Kind::Separator { text } => text.clone(),
+        Kind::Said { text, .. } | Kind::Text { text } | Kind::Thinking { text, .. } | Kind::Separator { text } => {
+            text.clone()
+        }
         Kind::Tool(tool) => {
             let asked = crate::ui::transcript::lay::subject(tool);
             let output = match (&tool.full, &tool.result) {

@@ -136,7 +136,9 @@ impl Transcript {
 fn holds(entry: &Entry, needle: &Needle) -> bool {
     let any = |texts: &[&str]| texts.iter().any(|text| needle.is_in(text));
     match &entry.kind {
-        Kind::Said { text, .. } | Kind::Text { text } | Kind::Thinking { text, .. } | Kind::Separator { text } => any(&[text]),
+        Kind::Said { text, .. } | Kind::Text { text } | Kind::Thinking { text, .. } | Kind::Separator { text } => {
+            any(&[text])
+        }
         Kind::Tool(tool) => {
             let input = tool.asked.as_ref().map_or("", |asked| asked.input.as_str());
             let output = match tool.result.as_ref().map(|result| &result.content) {

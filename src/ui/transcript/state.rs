@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::base::{EventId, TaskId, Timestamp};
 use crate::model::{Event, Live};
 use crate::text::Row;
-use crate::ui::transcript::cache::{Cache, Key};
+use crate::ui::transcript::cache::{Cache, Key, Stream};
 use crate::ui::transcript::entry::{self, Entry, Id, Kind};
 use crate::ui::transcript::fold::Fold;
 use crate::ui::transcript::lay::{self, Page};
@@ -58,6 +58,7 @@ pub struct Transcript {
     /// Rows being chosen, from where to where.
     pub(super) select: Option<(Anchor, Anchor)>,
     cache: Cache,
+    stream: Stream,
     /// Lines that arrived while one was reading further up.
     pub(super) unseen: usize,
 }
@@ -81,6 +82,7 @@ impl Transcript {
             search: Search::default(),
             select: None,
             cache: Cache::default(),
+            stream: Stream::default(),
             unseen: 0,
         }
     }
@@ -176,16 +178,17 @@ impl Transcript {
             if call.result.is_some() {
                 continue;
             }
-            let orphan = self.fold.entries.iter().position(|newer| {
-                matches!(&newer.kind, Kind::Tool(tool) if tool.asked.is_none() && tool.call == call.call)
-            });
+            let orphan = self.fold.entries.iter().position(
+                |newer| matches!(&newer.kind, Kind::Tool(tool) if tool.asked.is_none() && tool.call == call.call),
+            );
             let Some(place) = orphan else { continue };
             let orphan = self.fold.entries.remove(place);
             if let Kind::Tool(tool) = orphan.kind {
                 call.result = tool.result;
             }
             entry.changed();
-            for spot in [self.anchor.as_mut().map(|anchor| &mut anchor.id), self.cursor.as_mut()].into_iter().flatten() {
+            for spot in [self.anchor.as_mut().map(|anchor| &mut anchor.id), self.cursor.as_mut()].into_iter().flatten()
+            {
                 if *spot == orphan.id {
                     *spot = entry.id;
                 }
@@ -326,22 +329,15 @@ impl Transcript {
         }
     }
 
-    /// Tells whether something on it changes with time alone: a command that runs.
-    pub fn has_running(&self) -> bool {
-        let calls = self.fold.entries.iter().rev().take(50);
-        calls.into_iter().any(|entry| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && !entry.undone))
-    }
-
-    pub fn is_unfolded(&self, id: Id) -> bool {
-        self.unfolded.contains(&id)
-    }
-
     /// Returns the rows of an entry at a width, without what stands above it.
     pub fn rows(&self, entry: &Entry, page: &Page<'_>) -> Rc<Vec<Row>> {
         let unfolded = self.unfolded.contains(&entry.id);
         let key = Key { version: entry.version, width: page.width, unfolded };
         let page = Page { unfolded, ..*page };
-        self.cache.rows(entry.id, key, || lay::rows(entry, &page))
+        self.cache.rows(entry.id, key, || match &entry.kind {
+            Kind::Text { text } if entry.id == Id::Live(entry::Live::Text) => self.stream.rows(text, &page),
+            _ => lay::rows(entry, &page),
+        })
     }
 
     /// Returns what stands above an entry.
@@ -356,6 +352,7 @@ impl Transcript {
     }
 
     /// Returns how many layouts have been made.
+    #[cfg(test)]
     pub fn layouts_made(&self) -> u64 {
         self.cache.made()
     }

@@ -52,7 +52,8 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
             let found = needle.as_ref().filter(|_| at >= lead.len());
             match found {
                 Some(needle) => {
-                    let current = transcript.search().current.is_some_and(|anchor| anchor.id == entry.id && anchor.row == at);
+                    let current =
+                        transcript.search().current.is_some_and(|anchor| anchor.id == entry.id && anchor.row == at);
                     let mut marked = row.clone();
                     search::mark(&mut marked, needle, current);
                     paint::line(buffer, line, 0, &marked.line(cx.theme));
@@ -80,18 +81,16 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
         index += 1;
     }
     footer(transcript, with, cx, area, buffer);
-    let shown = index - top.entry;
-    paint::scrollbar(buffer, area, cx.theme, top.entry, shown.min(transcript.entry_count() - 1).max(1), transcript.entry_count());
+    let all_seen = top == Spot::default() && index == transcript.entry_count() && y < area.height;
+    if !all_seen {
+        // Rows are not counted for this: where one is among the entries says enough.
+        let shown = (index - top.entry).min(transcript.entry_count().saturating_sub(1)).max(1);
+        paint::scrollbar(buffer, area, cx.theme, top.entry, shown, transcript.entry_count());
+    }
 }
 
 /// Writes how long a command has been running at the end of its line.
-fn running(
-    entry: &crate::ui::transcript::entry::Entry,
-    with: View<'_>,
-    cx: &Cx<'_>,
-    line: Rect,
-    buffer: &mut Buffer,
-) {
+fn running(entry: &crate::ui::transcript::entry::Entry, with: View<'_>, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
     let alive = with.task.is_some_and(TaskView::is_working);
     if let Kind::Tool(tool) = &entry.kind
         && tool.result.is_none()
@@ -114,7 +113,11 @@ fn footer(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buff
     }
     let words = match transcript.unseen {
         0 => " not following: G goes to the end ".to_owned(),
-        new => format!(" {} {} below: G goes there ", cx.theme.glyphs.arrow_down, text::count(new, "new entry", "new entries")),
+        new => format!(
+            " {} {} below: G goes there ",
+            cx.theme.glyphs.arrow_down,
+            text::count(new, "new entry", "new entries")
+        ),
     };
     let inner = Rect { width: last.width.saturating_sub(2), ..last };
     paint::right(buffer, inner, 0, &words, cx.theme.style(Role::Chip));

@@ -84,7 +84,8 @@ fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Ro
     let glyphs = &theme.glyphs;
     let mut left = vec![Span::raw(" ")];
     if let Some((own, above)) = row.lines.split_last() {
-        let guide: String = above.iter().map(|goes_on| if *goes_on { format!("{} ", glyphs.tree_down) } else { "  ".into() }).collect();
+        let guide: String =
+            above.iter().map(|goes_on| if *goes_on { format!("{} ", glyphs.tree_down) } else { "  ".into() }).collect();
         let elbow = if *own { glyphs.tree_branch } else { glyphs.tree_last };
         left.push(Span::styled(format!("{guide}{elbow} "), theme.style(Role::Border)));
     }
@@ -135,7 +136,8 @@ fn below(world: &World, theme: &Theme, row: &Row) -> Vec<Span<'static>> {
     }
     if row.folded {
         let working = sum.working - usize::from(own_works).min(sum.working);
-        let failed = sum.count(Status::Failed) - usize::from(task.is_some_and(|task| task.node.status == Status::Failed));
+        let failed =
+            sum.count(Status::Failed) - usize::from(task.is_some_and(|task| task.node.status == Status::Failed));
         if failed > 0 {
             marks.push((format!("{}{failed}", theme.glyphs.failed), Role::Error));
         }

@@ -48,7 +48,9 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         Action::StopSubtree => stop(model, StopScope::Subtree(task), cx, out),
         Action::StopAll => stop(model, StopScope::All, cx, out),
         Action::Resume => out.command(model, Command::Resume { task }, Expect::Plain(None), cx),
-        Action::Compact => out.command(model, Command::Compact { task }, Expect::Plain(Some("a summary is being made")), cx),
+        Action::Compact => {
+            out.command(model, Command::Compact { task }, Expect::Plain(Some("a summary is being made")), cx)
+        }
         Action::Withdraw => withdraw(model, cx, out),
         Action::Cancel => cancel(model, cx, out),
         Action::Suspend => out.effect(Effect::Suspend),
@@ -358,7 +360,8 @@ fn choose(model: &mut Model, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
         return model.asks.open_chosen();
     }
     let choices = model.world.ask(id).map_or(0, |(_, ask)| ask.choices.len());
-    let Some(choice) = digit.and_then(|digit| (digit as usize).checked_sub(1)).filter(|choice| *choice < choices) else {
+    let Some(choice) = digit.and_then(|digit| (digit as usize).checked_sub(1)).filter(|choice| *choice < choices)
+    else {
         return model.toasts.say(Level::Info, "there is no such choice; i answers in your own words", cx.now);
     };
     answer(model, task, id, Reply::Choice(choice), cx, out);

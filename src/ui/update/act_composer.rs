@@ -64,7 +64,8 @@ pub fn written(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 }
 
 fn set_popup(model: &mut Model, trigger: Trigger, start: usize, query: String, offers: Vec<Offer>) {
-    model.composer.popup = (!offers.is_empty()).then(|| Popup { trigger, start, query, offers, cursor: Cursor::default() });
+    model.composer.popup =
+        (!offers.is_empty()).then(|| Popup { trigger, start, query, offers, cursor: Cursor::default() });
 }
 
 fn commands(query: &str) -> Vec<Offer> {
@@ -89,7 +90,12 @@ fn tasks(model: &Model, query: &str) -> Vec<Offer> {
     });
     let offers = fits.take(5).map(|task| {
         let title = model.world.title(task.node.id);
-        Offer { note: "task".to_owned(), insert: format!("task {} ({title}) ", task.node.id), label: title, action: None }
+        Offer {
+            note: "task".to_owned(),
+            insert: format!("task {} ({title}) ", task.node.id),
+            label: title,
+            action: None,
+        }
     });
     offers.collect()
 }

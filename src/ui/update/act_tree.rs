@@ -1,7 +1,7 @@
 //! Actions on tasks and on the pane that lists them.
 
-use crate::base::text;
 use crate::base::TaskId;
+use crate::base::text;
 use crate::engine::command::{Changes, Command};
 use crate::engine::update::Level;
 use crate::model::Status;
@@ -129,7 +129,7 @@ fn confirm_loss(model: &mut Model, task: TaskId, word: &str, command: Command, c
         lines.push(format!("{} stopped", text::count(sum.working, "agent is", "agents are")));
     }
     if sum.asks > 0 {
-        lines.push(format!("{} no longer wait for you", text::count(sum.asks, "question", "questions")));
+        lines.push(text::count(sum.asks, "question no longer waits for you", "questions no longer wait for you"));
     }
     let diffs = model.world.walk(task).filter_map(|id| model.world.task(id).and_then(|view| view.diff));
     let (mut added, mut removed, mut dirty) = (0, 0, 0);
@@ -139,7 +139,11 @@ fn confirm_loss(model: &mut Model, task: TaskId, word: &str, command: Command, c
         dirty += usize::from(diff.dirty);
     }
     if added + removed > 0 {
-        let loose = if dirty > 0 { format!(", not all of it committed in {}", text::count(dirty, "task", "tasks")) } else { String::new() };
+        let loose = if dirty > 0 {
+            format!(", not all of it committed in {}", text::count(dirty, "task", "tasks"))
+        } else {
+            String::new()
+        };
         lines.push(format!("+{added} -{removed} lines of work{loose}"));
     }
     if sum.cost.0 > 0 {
@@ -147,7 +151,9 @@ fn confirm_loss(model: &mut Model, task: TaskId, word: &str, command: Command, c
     }
     lines.push(String::new());
     lines.push(match command {
-        Command::Reset { .. } => "The conversation starts over. The old work is archived under refs/mxd/archive.".to_owned(),
+        Command::Reset { .. } => {
+            "The conversation starts over. The old work is archived under refs/mxd/archive.".to_owned()
+        }
         _ => "Work is archived under refs/mxd/archive first.".to_owned(),
     });
     model.layers.push(Layer::Confirm(Confirm { title: format!("{word}?"), lines, deed: Deed::Command(command) }));

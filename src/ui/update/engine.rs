@@ -99,4 +99,3 @@ pub fn page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[
         said.for_each(|text| model.composer.remember(task, text));
     }
 }
-

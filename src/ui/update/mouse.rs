@@ -24,7 +24,11 @@ pub fn mouse(model: &mut Model, mouse: Mouse, cx: &Cx<'_>, out: &mut Out) {
             model.left = Some(layout::left_width(cx.size.0, Some(mouse.column.saturating_add(1))));
         }
         MouseKind::Release(_) => model.dragging = false,
-        MouseKind::Press(_) | MouseKind::Drag(_) | MouseKind::Moved | MouseKind::ScrollLeft | MouseKind::ScrollRight => {}
+        MouseKind::Press(_)
+        | MouseKind::Drag(_)
+        | MouseKind::Moved
+        | MouseKind::ScrollLeft
+        | MouseKind::ScrollRight => {}
     }
 }
 
@@ -50,7 +54,8 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         return;
     }
     let places = model.layout;
-    if places.shape == Shape::Wide && places.left.width > 0 && at.x + 1 >= places.left.right() && at.x <= places.right.x {
+    if places.shape == Shape::Wide && places.left.width > 0 && at.x + 1 >= places.left.right() && at.x <= places.right.x
+    {
         model.dragging = true;
     } else if places.tree.contains(at) {
         model.focus = Pane::Tree;

@@ -19,7 +19,8 @@ fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, ite
 pub fn open_palette(model: &mut Model) {
     let contexts = model.contexts();
     let items = TABLE.iter().filter(|entry| entry.in_palette()).map(|entry| {
-        let key = entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
+        let key =
+            entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
             label: entry.help.to_owned(),
             note: key.map(ToString::to_string).unwrap_or_default(),
@@ -78,7 +79,12 @@ pub fn open_colours(model: &mut Model, task: TaskId) {
             pick: Pick::Colour(task, Some(*colour)),
         })
         .collect();
-    items.push(Item { label: "no colour".to_owned(), note: String::new(), group: None, pick: Pick::Colour(task, None) });
+    items.push(Item {
+        label: "no colour".to_owned(),
+        note: String::new(),
+        group: None,
+        pick: Pick::Colour(task, None),
+    });
     choose(model, "colour", "which colour?", items);
 }
 
@@ -125,7 +131,6 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         Pick::MoveBelow { task, parent } => {
             out.command(model, Command::Move { task, parent, before: None }, Expect::Plain(None), cx);
         }
-        Pick::GoTo(task) => go_to(model, task),
         Pick::Project(project) => out.effect(Effect::OpenProject { project }),
         Pick::Theme(name) => {
             model.settings.theme.clone_from(&name);

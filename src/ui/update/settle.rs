@@ -33,11 +33,8 @@ fn place(model: &mut Model, cx: &Cx<'_>) {
     let wide = columns >= layout::WIDE;
     let left = if wide { layout::left_width(columns, model.left).saturating_sub(2) } else { columns };
     let right = if wide { columns.saturating_sub(left + 5) } else { columns };
-    let rows = if model.asks.is_empty() {
-        0
-    } else {
-        asks::rows(&model.asks, &model.world, cx, usize::from(left)).len()
-    };
+    let rows =
+        if model.asks.is_empty() { 0 } else { asks::rows(&model.asks, &model.world, cx, usize::from(left)).len() };
     let wish = Wish {
         asks: u16::try_from(rows).unwrap_or(u16::MAX),
         asking: model.focus == Pane::Asks && model.asks.is_open(),
@@ -124,8 +121,7 @@ fn title(model: &mut Model, out: &mut Out) {
 
 /// Tells the person about new Asks while they look elsewhere. Each is told once.
 fn notify(model: &mut Model, out: &mut Out) {
-    let fresh: Vec<_> =
-        model.asks.items().iter().filter(|(_, ask)| !model.notified.contains(ask)).copied().collect();
+    let fresh: Vec<_> = model.asks.items().iter().filter(|(_, ask)| !model.notified.contains(ask)).copied().collect();
     if fresh.is_empty() {
         return;
     }

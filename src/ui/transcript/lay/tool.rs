@@ -10,11 +10,10 @@ use crate::model::event::ToolResult;
 use crate::text::{Row, Span};
 use crate::theme::Role;
 use crate::ui::transcript::entry::Tool;
-use crate::ui::transcript::lay::{Page, gutter, one_line, plain};
+use crate::ui::transcript::lay::prose::{last_printed, long, printed};
+use crate::ui::transcript::lay::{Page, gutter, one_line};
 use crate::ui::words;
 
-/// The most rows that an unfolded entry shows.
-const MOST_ROWS: usize = 400;
 /// The rows of live output that are shown while a command runs.
 const LIVE_ROWS: usize = 12;
 
@@ -22,25 +21,30 @@ pub fn rows(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
     let (sign, role) = match &tool.result {
         None => (page.glyphs.working, Role::Working),
         Some(result) if result.is_error => (page.glyphs.failed, Role::Error),
+        Some(_) if shown_name(&tool.name) == "send_message" => (page.glyphs.arrow_right, Role::Message),
         Some(_) if page.unfolded => (page.glyphs.unfolded, Role::Tool),
         Some(_) => (page.glyphs.folded, Role::Tool),
     };
-    let mut left = vec![Span::new(shown_name(&tool.name).into_owned(), Role::ToolName), Span::new("  ", Role::Tool)];
+    let mut left = vec![Span::new(verb(&tool.name).into_owned(), Role::ToolName), Span::new("  ", Role::Tool)];
     left.push(Span::new(subject(tool), Role::Tool));
     let mut rows = one_line(sign, role, left, note(tool), page);
     if page.unfolded {
-        rows.extend(gutter(bounded(body(tool, page), page), page.glyphs.tree_down, Role::Faint));
+        rows.extend(gutter(body(tool, page), page.glyphs.tree_down, Role::Faint));
         bar(&mut rows, page);
     } else if tool.result.is_none() && !tool.output.text.is_empty() {
-        let mut live = plain(tail(&tool.output.text), Role::Output, page.room());
-        let from = live.len().saturating_sub(LIVE_ROWS);
-        rows.extend(gutter(live.split_off(from), page.glyphs.tree_down, Role::Faint));
+        rows.extend(gutter(last_printed(&tool.output.text, LIVE_ROWS, page), page.glyphs.tree_down, Role::Faint));
         bar(&mut rows, page);
     } else if let Some(result) = tool.result.as_ref().filter(|result| result.is_error) {
         // What went wrong is seen without unfolding, as far as a line goes.
         let words = content(result);
         let line = words.trim().lines().next_back().unwrap_or_default();
-        rows.extend(one_line(" ", Role::Text, vec![Span::new(sanitize::line(line).into_owned(), Role::Error)], Vec::new(), page));
+        rows.extend(one_line(
+            " ",
+            Role::Text,
+            vec![Span::new(sanitize::line(line).into_owned(), Role::Error)],
+            Vec::new(),
+            page,
+        ));
     }
     rows
 }
@@ -54,39 +58,21 @@ fn bar(rows: &mut [Row], page: &Page<'_>) {
     }
 }
 
-/// Returns no more than the last few thousand bytes: more cannot be seen.
-fn tail(text: &str) -> &str {
-    crate::base::text::suffix(text, 8 * 1024)
-}
-
-/// Cuts rows to what can be shown, and says so.
-pub fn bounded(mut rows: Vec<Row>, page: &Page<'_>) -> Vec<Row> {
-    if rows.len() > MOST_ROWS {
-        let hidden = rows.len() - MOST_ROWS;
-        rows.truncate(MOST_ROWS);
-        let more = format!("{} {} more: p opens all of it", page.glyphs.ellipsis, text::count(hidden, "line", "lines"));
-        rows.push(Row::new(vec![Span::decoration(more, Role::Faint)]));
-    }
-    rows
-}
-
 fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    let room = page.room();
     if let Some(asked) = &tool.asked {
         if let Some(malformed) = &asked.malformed {
-            rows.extend(plain(malformed, Role::Error, room));
+            rows.extend(long(malformed, Role::Error, page));
         } else if let Some(command) = field(asked.input.as_str(), "command").filter(|command| command.contains('\n')) {
-            rows.extend(plain(&command, Role::Text, room));
+            rows.extend(long(&command, Role::Text, page));
         } else if !is_known(&tool.name) {
-            rows.extend(plain(asked.input.as_str(), Role::Muted, room));
+            rows.extend(long(asked.input.as_str(), Role::Muted, page));
         }
     }
     match (&tool.full, &tool.result) {
-        (Some(full), _) => rows.extend(plain(full, Role::Output, room)),
+        (Some(full), _) => rows.extend(printed(full, page)),
         (None, Some(result)) => {
-            let role = if result.is_error { Role::Error } else { Role::Output };
-            rows.extend(plain(&content(result), role, room));
+            rows.extend(printed(content(result).trim_end(), page));
             if let Some(blob) = tool.blob() {
                 let more = format!("{} {} in all: p opens it", page.glyphs.ellipsis, text::size(blob.bytes));
                 rows.push(Row::new(vec![Span::decoration(more, Role::Faint)]));
@@ -97,7 +83,7 @@ fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
                 let gone = format!("{} {} earlier", page.glyphs.ellipsis, text::size(tool.output.dropped));
                 rows.push(Row::new(vec![Span::decoration(gone, Role::Faint)]));
             }
-            rows.extend(plain(&tool.output.text, Role::Output, room));
+            rows.extend(printed(tool.output.text.trim_end(), page));
         }
     }
     if rows.is_empty() {
@@ -155,6 +141,20 @@ pub fn shown_name(wire: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the name as a line says it: our own tools by what they do.
+fn verb(wire: &str) -> Cow<'_, str> {
+    let name = shown_name(wire);
+    match name.as_ref() {
+        "edit_file" => "edit".into(),
+        "write_file" => "write".into(),
+        "read_file" => "read".into(),
+        "list_files" => "list".into(),
+        "create_task" => "new task".into(),
+        "send_message" => "to".into(),
+        _ => name,
+    }
+}
+
 fn is_known(name: &str) -> bool {
     const KNOWN: [&str; 7] = ["bash", "background", "edit_file", "write_file", "read_file", "search", "list_files"];
     KNOWN.contains(&shown_name(name).as_ref())
@@ -195,7 +195,7 @@ pub fn subject(tool: &Tool) -> String {
         "create_task" | "update_task" => text("title").to_owned(),
         "clarify" => text("question").to_owned(),
         "done" => text("status").to_owned(),
-        "send_message" => text("message").to_owned(),
+        "send_message" => format!("{}  {}", text("task"), text("message")),
         _ if asked.input.as_str() == "{}" => String::new(),
         _ => asked.input.as_str().to_owned(),
     };
