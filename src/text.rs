@@ -7,9 +7,9 @@
 pub mod ansi;
 //diff
 pub mod document;
-//fuzzy
+pub mod fuzzy;
 pub mod highlight;
-//humane
+pub mod humane;
 pub mod markdown;
 pub mod row;
 pub mod width;
