@@ -5,11 +5,11 @@
 //! turns text ever gets into a row. Nothing here reads a file, asks for the time, or knows what a pane is.
 
 pub mod ansi;
-//diff
+pub mod diff;
 pub mod document;
-//fuzzy
+pub mod fuzzy;
 pub mod highlight;
-//humane
+pub mod humane;
 pub mod markdown;
 pub mod row;
 pub mod width;
@@ -19,7 +19,7 @@ use crate::model::task;
 use crate::theme::Role;
 
 pub use ansi::AnsiText;
-//use diff::{DiffRows, FileDiff};
+pub use diff::{DiffRows, FileDiff};
 pub use document::Document;
 pub use markdown::StreamingMarkdown;
 pub use row::{Ink, Row, Span};

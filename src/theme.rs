@@ -61,13 +61,13 @@ pub struct Theme {
     pub name: String,
     pub appearance: Appearance,
     pub depth: ColourDepth,
-    pub glyphs: Glyphs,
+    pub glyphs: &'static Glyphs,
     styles: Vec<Style>,
 }
 
 impl Theme {
     /// Fits `palette` to a terminal that can show `depth`.
-    pub fn new(palette: &Palette, depth: ColourDepth, glyphs: Glyphs) -> Self {
+    pub fn new(palette: &Palette, depth: ColourDepth, glyphs: &'static Glyphs) -> Self {
         let ground = palette.spec(Role::Background).full;
         let styles =
             Role::ALL.iter().map(|role| quantize::style(*role, &palette.spec(*role), &ground, depth)).collect();
@@ -75,7 +75,7 @@ impl Theme {
     }
 
     /// Returns the built-in theme for a terminal of that brightness.
-    pub fn standard(appearance: Appearance, depth: ColourDepth, glyphs: Glyphs) -> Self {
+    pub fn standard(appearance: Appearance, depth: ColourDepth, glyphs: &'static Glyphs) -> Self {
         Self::new(&builtin::standard(appearance), depth, glyphs)
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn theme(depth: ColourDepth) -> Theme {
-    Theme::standard(Appearance::Dark, depth, Glyphs::UNICODE)
+    Theme::standard(Appearance::Dark, depth, &Glyphs::UNICODE)
 }
 
 #[test]

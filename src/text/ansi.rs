@@ -43,7 +43,7 @@ enum State {
     Csi(String),
     /// A control string, kept in case it turns out not to be one.
     Str(String),
-    StrEscape(String),
+    StrEscape,
 }
 
 /// How what is printed next looks.
@@ -146,7 +146,7 @@ impl AnsiText {
             },
             State::Str(mut string) => match c {
                 '\u{07}' | '\u{9c}' => {}
-                '\u{1b}' => self.state = State::StrEscape(string),
+                '\u{1b}' => self.state = State::StrEscape,
                 '\n' => {
                     self.put_string(&string);
                     self.text(c);
@@ -160,9 +160,9 @@ impl AnsiText {
                     }
                 }
             },
-            State::StrEscape(_) if c == '\\' => {}
+            State::StrEscape if c == '\\' => {}
             // A string ends where another sequence begins.
-            State::StrEscape(_) => {
+            State::StrEscape => {
                 self.state = State::Escape;
                 self.step(c);
             }

@@ -22,7 +22,7 @@ fn rows_keep_their_ink_across_breaks() {
 
 #[test]
 fn a_window_is_a_part_of_the_whole() {
-    let text = (0..500).map(|n| format!("line {n} with words\n")).collect::<String>();
+    let text = (0..500).map(|n| format!("line {n} with words\n")).collect::<Vec<_>>().concat();
     let document = Document::plain(&text, Role::Output);
     let mut index = Index::new(Layout::words(10));
     let all = document.rows(&mut index, 0, usize::MAX);

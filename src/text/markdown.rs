@@ -20,11 +20,11 @@ use crate::theme::Glyphs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     pub width: usize,
-    pub glyphs: Glyphs,
+    pub glyphs: &'static Glyphs,
 }
 
 impl Page {
-    pub fn new(width: usize, glyphs: Glyphs) -> Self {
+    pub fn new(width: usize, glyphs: &'static Glyphs) -> Self {
         Self { width: width.max(1), glyphs }
     }
 

@@ -5,7 +5,7 @@ use crate::text::row::copied;
 use crate::theme::Role;
 
 fn page(width: usize) -> Page {
-    Page::new(width, Glyphs::UNICODE)
+    Page::new(width, &Glyphs::UNICODE)
 }
 
 fn shown(source: &str, width: usize) -> Vec<String> {

@@ -44,14 +44,14 @@ fn a_row_is_cut_to_its_width() {
 
 #[test]
 fn drawing_layers_ground_role_and_what_lies_over() {
-    let theme = Theme::standard(Appearance::Dark, ColourDepth::True, Glyphs::UNICODE);
+    let theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE);
     let ink = Ink::new(Role::SyntaxKeyword).over(Role::DiffAddStrong);
     let row = Row::of("let", ink).on(Role::DiffAdd);
     let line = row.line(&theme);
     assert_eq!(line.style.bg, theme.style(Role::DiffAdd).bg);
     assert_eq!(line.spans[0].style.bg, theme.style(Role::DiffAddStrong).bg);
     assert_eq!(line.spans[0].style.fg, theme.style(Role::SyntaxKeyword).fg);
-    let sixteen = Theme::standard(Appearance::Dark, ColourDepth::Ansi16, Glyphs::UNICODE);
+    let sixteen = Theme::standard(Appearance::Dark, ColourDepth::Ansi16, &Glyphs::UNICODE);
     let fg = ink.style(&sixteen).fg;
     assert!(matches!(fg, Some(Color::Green | Color::LightGreen)), "with sixteen colours a line is green: {fg:?}");
 }

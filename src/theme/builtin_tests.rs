@@ -118,7 +118,7 @@ fn contrast_survives_the_table_of_256() {
         other => panic!("{other:?} is not of the table"),
     };
     for palette in coloured() {
-        let theme = Theme::new(&palette, ColourDepth::Ansi256, Glyphs::UNICODE);
+        let theme = Theme::new(&palette, ColourDepth::Ansi256, &Glyphs::UNICODE);
         let ground = shown(theme.style(Role::Background).bg);
         for (role, at_least) in [(Role::Text, 6.0), (Role::Accent, 4.0), (Role::Muted, 3.5), (Role::Error, 4.0)] {
             let found = shown(theme.style(role).fg).contrast(ground);
@@ -130,7 +130,7 @@ fn contrast_survives_the_table_of_256() {
 #[test]
 fn with_sixteen_colours_nothing_is_drawn_in_its_own_background() {
     for name in names() {
-        let theme = Theme::new(&named(name).unwrap(), ColourDepth::Ansi16, Glyphs::UNICODE);
+        let theme = Theme::new(&named(name).unwrap(), ColourDepth::Ansi16, &Glyphs::UNICODE);
         let ground = theme.style(Role::Background);
         for role in Role::ALL {
             let style = ground.patch(theme.style(*role));

@@ -162,7 +162,7 @@ impl Glyphs {
     };
 
     /// Judges by the environment whether a terminal can be trusted with more than ASCII.
-    pub fn detect(var: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn detect(var: impl Fn(&str) -> Option<String>) -> &'static Self {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
         let locale = var("LC_ALL").or_else(|| var("LC_CTYPE")).or_else(|| var("LANG"));
         let utf8 = locale.is_none_or(|name| {
@@ -171,7 +171,7 @@ impl Glyphs {
         });
         // The Linux console has a font of a few hundred characters.
         let console = matches!(var("TERM").as_deref(), Some("linux" | "dumb" | "vt100" | "vt220"));
-        if utf8 && !console { Self::UNICODE } else { Self::ASCII }
+        if utf8 && !console { &Self::UNICODE } else { &Self::ASCII }
     }
 
     /// Returns every sign, for tests and for a page that shows them.
