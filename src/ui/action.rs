@@ -230,10 +230,12 @@ actions! {
     PreviousFile "previous_file" [Diff] ["K" "[ f"] 0 "previous file", "Go to the previous file";
     Reload "reload" [Diff] ["r"] 35 "reload", "Look again at what has changed";
 
-    Down "down" [Tree Asks Transcript Select Diff Page Board List Complete] ["j" "down"] 0 "down", "Go down";
-    Up "up" [Tree Asks Transcript Select Diff Page Board List Complete] ["k" "up"] 0 "up", "Go up";
-    PageDown "page_down" [Tree Asks Transcript Select Diff Page Board List Composer] ["ctrl-d" "pagedown"] 0 "page down", "Go down by half a page";
-    PageUp "page_up" [Tree Asks Transcript Select Diff Page Board List Composer] ["ctrl-u" "pageup"] 0 "page up", "Go up by half a page";
+    Down "down" [Tree Asks Transcript Select Diff Page Board List Complete Filter] ["j" "down"] 0 "down", "Go down";
+    Up "up" [Tree Asks Transcript Select Diff Page Board List Complete Filter] ["k" "up"] 0 "up", "Go up";
+    PageDown "page_down" [Tree Asks Transcript Select Diff Page Board] ["ctrl-d" "pagedown"] 0 "page down", "Go down by half a page";
+    PageUp "page_up" [Tree Asks Transcript Select Diff Page Board] ["ctrl-u" "pageup"] 0 "page up", "Go up by half a page";
+    ScrollDown "scroll_down" [Composer List] ["pagedown"] 0 "read on", "Go down by half a page, and go on writing";
+    ScrollUp "scroll_up" [Composer List] ["pageup"] 0 "read back", "Go up by half a page, and go on writing";
     Top "top" [Tree Asks Transcript Select Diff Page Board] ["g g" "home"] 0 "top", "Go to the first line";
     Bottom "bottom" [Tree Asks Transcript Select Diff Page Board] ["G" "end"] 0 "bottom", "Go to the last line; a transcript follows again";
 
@@ -260,7 +262,7 @@ actions! {
     TextBackspace "backspace" [Text] ["backspace" "ctrl-h"] 0 "erase", "Erase what is before the cursor";
     TextDelete "delete" [Text] ["delete"] 0 "delete", "Erase what is after the cursor";
     TextDeleteWord "delete_word" [Text] ["ctrl-w" "alt-backspace" "ctrl-backspace"] 0 "erase word", "Erase the word before the cursor";
-    TextDeleteToStart "delete_to_start" [Answer Filter Prompt List Text] ["alt-u"] 0 "erase to start", "Erase to the start of the line";
+    TextDeleteToStart "delete_to_start" [Text] ["ctrl-u"] 0 "erase to start", "Erase to the start of the line";
     TextDeleteToEnd "delete_to_end" [Text] ["ctrl-k"] 0 "erase to end", "Erase to the end of the line";
     TextUndo "undo" [Text] ["ctrl-_" "ctrl-/" "alt-z"] 0 "undo", "Undo what was written";
     TextRedo "redo" [Text] ["alt-y"] 0 "redo", "Do again what was undone";
@@ -272,6 +274,8 @@ const MOVES: &[Action] = &[
     Action::Up,
     Action::PageDown,
     Action::PageUp,
+    Action::ScrollDown,
+    Action::ScrollUp,
     Action::Top,
     Action::Bottom,
     Action::Back,

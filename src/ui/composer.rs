@@ -10,4 +10,4 @@ mod view;
 
 pub use complete::{Offer, Popup, Trigger};
 pub use state::State;
-pub use view::{height, popup_area, text_width, view};
+pub use view::{View, height, popup_area, text_width, view};

@@ -99,7 +99,6 @@ pub enum Setting {
     NotifyDesktop(bool),
     NotifyBell(bool),
     Mouse(bool),
-    Motion(bool),
     TaskModel(String),
 }
 
@@ -112,7 +111,6 @@ impl Setting {
             Self::NotifyDesktop(_) => "notify.desktop",
             Self::NotifyBell(_) => "notify.bell",
             Self::Mouse(_) => "mouse",
-            Self::Motion(_) => "motion",
             Self::TaskModel(_) => "model",
         }
     }

@@ -117,6 +117,7 @@ fn is_useful(action: Action, model: &Model) -> bool {
         }),
         Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from == Source::User)),
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
+        Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(board)) if board.tasks.is_empty()),
         Action::Open => model.focus != crate::ui::layout::Pane::Asks || !model.asks.is_open(),
         Action::AcceptDraft => {
             matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))

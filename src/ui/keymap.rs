@@ -11,7 +11,7 @@ use crate::ui::action::{Action, Context, TABLE};
 /// What is wrong with the keys in the settings, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("keys.{name}: there is no action of that name{}", maybe(.nearest))]
+    #[error("keys.{name}: there is no action of that name{}", maybe(*.nearest))]
     UnknownAction { name: String, nearest: Option<&'static str> },
     #[error("keys.{name}: {reason}")]
     BadKey { name: String, reason: String },
@@ -21,7 +21,7 @@ pub enum Problem {
     Prefix { name: String, chord: String, longer: String, other: Action },
 }
 
-fn maybe(nearest: &Option<&'static str>) -> String {
+fn maybe(nearest: Option<&'static str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; the nearest is `{name}`"))
 }
 

@@ -9,7 +9,7 @@ mod view;
 
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
-pub use view::view;
+pub use view::{item_at, view};
 
 use crate::base::TaskId;
 use crate::engine::command::Command;

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::keys::Key;
 use crate::base::{AskId, MicroUsd, TaskId, Timestamp};
 use crate::engine::snapshot::Snapshot;
-use crate::ui::action::Context;
+use crate::ui::action::{Action, Context};
 use crate::ui::detail::{self, Tab};
 use crate::ui::effect::Tag;
+use crate::ui::hints::key_words;
 use crate::ui::keymap::{Keymap, Problem};
 use crate::ui::layer::Layer;
 use crate::ui::layout::{Layout, Pane};
 use crate::ui::toast::Toasts;
+use crate::ui::transcript::Transcript;
 use crate::ui::world::World;
 use crate::ui::{asks, composer, tree};
 
@@ -99,7 +101,6 @@ pub struct Model {
     pub(super) title: String,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
-    pub(super) ended: bool,
     /// A divider is being dragged.
     pub(super) dragging: bool,
 }
@@ -132,7 +133,6 @@ impl Model {
             notified,
             title: String::new(),
             quitting: None,
-            ended: false,
             dragging: false,
         };
         (model, problems)
@@ -154,10 +154,16 @@ impl Model {
     /// Returns when something on the screen changes by itself. Nothing: it stays as it is until something happens.
     pub fn next_tick(&self, now: Timestamp) -> Option<Timestamp> {
         let second = Timestamp::from_millis((now.as_millis() / 1_000 + 1) * 1_000);
-        let counting = self.world.total().working > 0
-            || self.world.tasks().any(|task| task.retry.is_some())
-            || (!self.asks.is_empty() && self.world.pending_asks().iter().any(|(_, ask)| ask.deadline.is_some()));
+        let counting = self.world.is_counting();
         [counting.then_some(second), self.toasts.next_end(), self.quitting].into_iter().flatten().min()
+    }
+
+    /// Returns the key of an action here, as a person reads it, for sentences that mention it.
+    pub(super) fn key_of(&self, action: Action) -> String {
+        let here = self.keymap.shown(&self.contexts(), action);
+        let anywhere =
+            || action.entry().contexts.iter().find_map(|context| self.keymap.chords(*context, action).first().copied());
+        here.or_else(anywhere).map_or_else(|| format!("\"{}\"", action.name()), |chord| key_words(&chord.to_string()))
     }
 
     /// Returns which keys mean what right now, the nearest context first.
@@ -196,7 +202,7 @@ impl Model {
             return vec![Context::Filter, Context::Text, Context::Anywhere];
         }
         let here = match self.detail.tab {
-            Tab::Transcript if transcript.is_some_and(|transcript| transcript.is_selecting()) => {
+            Tab::Transcript if transcript.is_some_and(Transcript::is_selecting) => {
                 return vec![Context::Select, Context::Transcript, Context::Anywhere];
             }
             Tab::Transcript => Context::Transcript,

@@ -66,6 +66,8 @@ pub enum Msg {
         level: crate::engine::update::Level,
         text: String,
     },
+    /// The settings were changed outside of the screen.
+    Settings(Box<crate::ui::Settings>),
     /// The theme in [`Cx`] is another one now: nothing that was laid out fits it.
     ThemeChanged,
     /// The moment that [`crate::ui::Model::next_tick`] named has come.

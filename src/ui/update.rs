@@ -4,9 +4,11 @@
 //! at the end ([`settle`]), so that `view` finds every place valid.
 
 mod act;
+mod act_asks;
 mod act_composer;
 mod act_detail;
 mod act_tree;
+mod ending;
 mod engine;
 mod input;
 mod mouse;
@@ -65,6 +67,10 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         }
         Msg::Said { level, text } => {
             model.toasts.say(level, text, cx.now);
+            out.draw(Redraw::Lazy);
+        }
+        Msg::Settings(settings) => {
+            model.settings = *settings;
             out.draw(Redraw::Lazy);
         }
         Msg::ThemeChanged => {

@@ -7,15 +7,16 @@ use crate::engine::update::Update;
 use crate::model::Live;
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
-use crate::ui::testing::{Screen, events, task};
+use crate::ui::action::Context;
+use crate::ui::testing::{Screen, events};
 use crate::ui::{Effect, Msg, Purpose, Redraw, Tag};
 
 fn last_tag(screen: &Screen) -> Tag {
-    let tags = screen.effects.iter().filter_map(|effect| match effect {
+    let mut tags = screen.effects.iter().rev().filter_map(|effect| match effect {
         Effect::Engine { tag, .. } => Some(*tag),
         _ => None,
     });
-    tags.last().unwrap()
+    tags.next().unwrap()
 }
 
 #[test]
@@ -36,6 +37,18 @@ fn a_message_that_could_not_be_sent_is_back_in_the_composer() {
     screen.msg(Msg::Reply { tag, outcome: Err(Fault::environment("the disk is full").hint("make room")) });
     assert!(screen.shows("› precious words"));
     assert!(screen.shows("the disk is full") && screen.shows("make room"));
+}
+
+#[test]
+fn the_cursor_stands_where_one_writes() {
+    let mut screen = Screen::new(120, 40);
+    let empty = screen.cursor().unwrap();
+    screen.typed("日本");
+    assert_eq!(screen.cursor().unwrap(), (empty.0 + 4, empty.1));
+    screen.keys("esc");
+    assert_eq!(screen.cursor(), None, "nothing is written in the tasks");
+    screen.keys("n");
+    assert!(screen.cursor().is_some());
 }
 
 #[test]
@@ -298,7 +311,6 @@ fn every_pane_is_reached_with_tab_also_on_a_small_screen() {
             screen.keys("tab");
             seen.push(screen.model.contexts()[0]);
         }
-        use crate::ui::action::Context;
         assert_eq!(seen, [Context::Tree, Context::Asks, Context::Transcript, Context::Composer]);
     }
 }
@@ -406,6 +418,12 @@ fn the_mouse_selects_scrolls_and_drags() {
     screen.msg(mouse(MouseKind::Drag(MouseButton::Left), x + 6, 10));
     screen.msg(mouse(MouseKind::Release(MouseButton::Left), x + 6, 10));
     assert_eq!(screen.model.layout.left.width, before + 6);
+    screen.keys("esc c");
+    let row = screen.text().lines().position(|line| line.contains("   green")).unwrap();
+    screen.msg(mouse(MouseKind::Press(MouseButton::Left), 60, u16::try_from(row).unwrap()));
+    let colour = Some(Some(crate::model::task::Colour::Green));
+    let changes = Changes { colour, ..Changes::default() };
+    assert_eq!(screen.commands(), [Command::Update { task: ids.login, changes }]);
     screen.resize(120, 16);
     screen.msg(mouse(MouseKind::ScrollUp, 80, 5));
     assert!(screen.shows("not following"));
@@ -429,5 +447,4 @@ fn any_size_and_any_key_is_survived() {
             screen.text();
         }
     }
-    let _ = task(1);
 }

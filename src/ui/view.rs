@@ -10,13 +10,14 @@ use crate::engine::update::Level;
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
+use crate::ui::action::Action;
 use crate::ui::detail::Tab;
 use crate::ui::layout::{Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
 use crate::ui::tree::{FilterMode, Sort};
-use crate::ui::{asks, composer, detail, header, hints, layer, tree};
+use crate::ui::{asks, composer, detail, header, hints, layer, transcript, tree};
 
 /// Draws everything.
 pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
@@ -42,8 +43,13 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     let task = model.world.task(model.selected());
     tree::view(&model.tree, &model.world, cx, has(Pane::Tree), places.tree, buffer);
     let answer = asks::view(&model.asks, &model.world, cx, has(Pane::Asks), places.asks, buffer);
-    detail::view(&model.detail, task, &model.world, cx, has(Pane::Detail), places.detail, buffer);
-    let written = composer::view(&model.composer, task, cx, has(Pane::Composer), places.composer, buffer);
+    let end = model.key_of(Action::Bottom);
+    let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
+    let with = transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model };
+    detail::view(&model.detail, with, &model.world, cx, places.detail, buffer);
+    let withdraw = model.key_of(Action::Withdraw);
+    let with = composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw };
+    let written = composer::view(&model.composer, &with, cx, places.composer, buffer);
     hints::view(model, cx, places.hints, buffer);
     if has(Pane::Composer) {
         completion(model, cx, &places, buffer);

@@ -1,6 +1,9 @@
+use ratatui::style::{Color, Modifier};
+
 use crate::engine::update::Update;
 use crate::model::Live;
 use crate::model::live::Channel;
+use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::testing::Screen;
 
 fn login(columns: u16, rows: u16) -> Screen {
@@ -82,3 +85,74 @@ fn a_tiny_screen_says_so_politely() {
     screen.resize(1, 1).resize(0, 0).resize(20, 5);
     screen.assert_looks("tiny-20x5");
 }
+
+#[test]
+fn without_colour_the_selection_and_the_states_can_still_be_told() {
+    let mut screen = login(120, 40);
+    screen.keys("esc");
+    screen.theme = Theme::standard(Appearance::Dark, ColourDepth::None, &Glyphs::UNICODE);
+    let buffer = screen.buffer();
+    let row = |title: &str| {
+        let text = screen.text();
+        u16::try_from(text.lines().position(|line| line.contains(title)).unwrap()).unwrap()
+    };
+    let chosen = &buffer[(10, row("add oauth log…"))];
+    assert!(chosen.modifier.contains(Modifier::REVERSED), "{chosen:?}");
+    assert!(!buffer[(10, row("docs"))].modifier.contains(Modifier::REVERSED));
+    assert!(buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+}
+
+#[test]
+fn sixteen_colours_are_enough() {
+    let mut screen = login(120, 40);
+    screen.theme = Theme::standard(Appearance::Light, ColourDepth::Ansi16, &Glyphs::UNICODE);
+    let buffer = screen.buffer();
+    let odd = buffer
+        .content
+        .iter()
+        .find(|cell| [cell.fg, cell.bg].iter().any(|colour| matches!(colour, Color::Rgb(..) | Color::Indexed(16..))));
+    assert_eq!(odd, None);
+}
+
+#[test]
+fn ascii_alone_draws_the_same_screen() {
+    let mut screen = login(80, 24);
+    screen.theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::ASCII);
+    screen.msg(crate::ui::Msg::ThemeChanged);
+    screen.assert_looks("main-ascii-80x24");
+    assert!(screen.text().is_ascii(), "only what people wrote may be more than ASCII");
+}
+
+#[test]
+fn an_empty_project_says_what_to_do() {
+    let mut snapshot = crate::ui::testing::snapshot();
+    snapshot.tasks.truncate(1);
+    snapshot.tasks[0].node.children.clear();
+    let screen = Screen::of(100, 24, snapshot.clone());
+    screen.assert_looks("empty-100x24");
+    snapshot.project.model = None;
+    snapshot.tasks[0].model = None;
+    assert!(Screen::of(100, 24, snapshot).shows("No model is set up yet"));
+}
+
+#[test]
+fn an_edit_unfolds_to_a_diff_and_a_search_marks_what_it_finds() {
+    let mut screen = login(120, 40);
+    screen.keys("esc tab tab K K K K enter");
+    screen.assert_looks("unfolded-120x40");
+    screen.keys("/").typed("cargo").keys("enter");
+    screen.assert_looks("search-120x40");
+}
+
+#[test]
+fn a_diff_file_by_file() {
+    let mut screen = login(120, 40);
+    screen.keys("esc d");
+    let task = screen.ids().login;
+    screen.msg(crate::ui::Msg::Diff { task, diff: Ok(DIFF.to_owned()) });
+    screen.assert_looks("diff-120x40");
+    screen.keys("tab tab z M");
+    screen.assert_looks("diff-folded-120x40");
+}
+
+const DIFF: &str = "diff --git a/src/session/store.rs b/src/session/store.rs\n--- a/src/session/store.rs\n+++ b/src/session/store.rs\n@@ -10,6 +10,8 @@ impl Store {\n     fn open() -> Self {\n-        let ttl = 60;\n+        let ttl = Duration::from_secs(60);\n+        let tokens = Tokens::new(ttl);\n         store()\n     }\n }\ndiff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1,2 +1,2 @@\n # Title\n-old words\n+new words\n";

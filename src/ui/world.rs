@@ -18,6 +18,8 @@ pub struct World {
     tasks: BTreeMap<TaskId, TaskView>,
     sums: BTreeMap<TaskId, RollUp>,
     tokens: u64,
+    /// How many tasks say something that changes with time alone: a retry or a deadline.
+    timed: usize,
     /// Counts changes of what a list of tasks depends on: places, titles, states.
     revision: u64,
     /// Counts changes of places alone.
@@ -34,11 +36,13 @@ impl World {
             tasks: snapshot.tasks.into_iter().map(|task| (task.node.id, task)).collect(),
             sums: BTreeMap::new(),
             tokens: 0,
+            timed: 0,
             revision: 0,
             shape: 0,
             asks: 0,
         };
         world.tokens = world.tasks.values().map(tokens).sum();
+        world.timed = world.tasks.values().filter(|task| is_timed(task)).count();
         let order: Vec<_> = world.walk(world.root).collect();
         order.iter().rev().for_each(|id| world.sum_up(*id));
         world
@@ -102,6 +106,11 @@ impl World {
         self.sum(self.root)
     }
 
+    /// Tells whether something that is said changes with time alone.
+    pub fn is_counting(&self) -> bool {
+        self.total().working > 0 || self.timed > 0
+    }
+
     pub fn total_tokens(&self) -> u64 {
         self.tokens
     }
@@ -146,6 +155,7 @@ impl World {
     pub fn put(&mut self, task: TaskView) {
         let id = task.node.id;
         self.tokens = self.tokens.saturating_add(tokens(&task));
+        self.timed += usize::from(is_timed(&task));
         let before = self.tasks.insert(id, task);
         let after = &self.tasks[&id];
         let Some(before) = before else {
@@ -154,6 +164,7 @@ impl World {
             return self.touched(id, None);
         };
         self.tokens = self.tokens.saturating_sub(tokens(&before));
+        self.timed -= usize::from(is_timed(&before));
         if before.node.children != after.node.children || before.node.parent != after.node.parent {
             self.shape += 1;
         }
@@ -170,6 +181,7 @@ impl World {
         for id in gone {
             if let Some(task) = self.tasks.remove(&id) {
                 self.tokens = self.tokens.saturating_sub(tokens(&task));
+                self.timed -= usize::from(is_timed(&task));
             }
             self.sums.remove(&id);
         }
@@ -215,6 +227,10 @@ impl World {
         }
         self.sums.insert(id, sum);
     }
+}
+
+fn is_timed(task: &TaskView) -> bool {
+    task.retry.is_some() || task.asks.iter().any(|ask| ask.deadline.is_some())
 }
 
 fn tokens(task: &TaskView) -> u64 {

@@ -92,11 +92,8 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
     let hidden = detail.len().saturating_sub(DETAIL_ROWS);
     out.extend(detail.into_iter().take(DETAIL_ROWS).map(|row| plain(ask.id, row)));
     if hidden > 0 {
-        let more = format!(
-            "   {} {} more in the transcript (o)",
-            cx.theme.glyphs.ellipsis,
-            text::count(hidden, "line", "lines")
-        );
+        let more =
+            format!("   {} {} more in the transcript", cx.theme.glyphs.ellipsis, text::count(hidden, "line", "lines"));
         out.push(plain(ask.id, Row::of(more, Role::Faint)));
     }
     for (number, choice) in ask.choices.iter().enumerate() {
@@ -118,7 +115,7 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
 fn answer(state: &State, glyphs: &Glyphs, id: AskId, columns: usize, out: &mut Vec<AskRow>) {
     let draft = state.draft(id).filter(|draft| state.is_writing() || !draft.is_empty());
     let Some(draft) = draft else {
-        let words = if state.is_writing() { "" } else { "your own words: i" };
+        let words = if state.is_writing() { "" } else { "or in your own words" };
         let mut row = Row::new(vec![
             Span::decoration(format!("   {} ", glyphs.prompt), Role::Faint),
             Span::decoration(words, Role::Placeholder),

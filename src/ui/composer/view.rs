@@ -48,20 +48,23 @@ fn unread(task: &TaskView) -> impl Iterator<Item = &str> {
     task.unread.iter().filter(|message| message.from == Source::User).map(|message| message.body.as_str())
 }
 
+/// What drawing needs besides the drafts.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub task: Option<&'a TaskView>,
+    pub focused: bool,
+    /// The key that takes a message back.
+    pub withdraw: &'a str,
+}
+
 /// Draws the composer into `area`. Returns where the cursor is, if the composer has the keys.
-pub fn view(
-    state: &State,
-    task: Option<&TaskView>,
-    cx: &Cx<'_>,
-    focused: bool,
-    area: Rect,
-    buffer: &mut Buffer,
-) -> Option<Position> {
+pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let View { task, focused, .. } = *with;
     let task = task.filter(|_| !area.is_empty())?;
     let theme = cx.theme;
     let chips = u16::from(chip_row(state, task) && area.height > 1);
     if chips > 0 {
-        draw_chips(state, task, cx, Rect { height: 1, ..area }, buffer);
+        draw_chips(state, task, with.withdraw, cx, Rect { height: 1, ..area }, buffer);
     }
     let area = Rect { y: area.y + chips, height: area.height - chips, ..area };
     let sign = if focused { Role::Accent } else { Role::Faint };
@@ -139,7 +142,7 @@ fn draw_mode(state: &State, task: &TaskView, cx: &Cx<'_>, focused: bool, area: R
     paint::right(buffer, inner, 0, &text, cx.theme.style(role));
 }
 
-fn draw_chips(state: &State, task: &TaskView, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+fn draw_chips(state: &State, task: &TaskView, key: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     let mut spans = vec![Span::raw(" ")];
     let images = state.draft(task.node.id).map(|draft| draft.images.as_slice()).unwrap_or_default();
@@ -158,7 +161,7 @@ fn draw_chips(state: &State, task: &TaskView, cx: &Cx<'_>, area: Rect, buffer: &
         let room = usize::from(area.width).saturating_sub(40 + width::of(&count)).max(8);
         let text = sanitize::line(last);
         spans.push(Span::styled(format!(" {} ", paint::fit(&text, room, theme.glyphs)), theme.style(Role::Chip)));
-        spans.push(Span::styled(format!("{count}  ctrl-r takes it back"), theme.style(Role::Faint)));
+        spans.push(Span::styled(format!("{count}  {key} takes it back"), theme.style(Role::Faint)));
     }
     paint::line(buffer, area, 0, &paint::cut(&Line::from(spans), usize::from(area.width), theme.glyphs));
 }

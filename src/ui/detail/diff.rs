@@ -69,6 +69,13 @@ impl DiffState {
         self.loading = true;
     }
 
+    /// What is known of `task` is no longer so: it is asked for again when it is looked at.
+    pub fn outdated(&mut self, task: TaskId) {
+        if self.task == Some(task) {
+            self.task = None;
+        }
+    }
+
     pub fn take(&mut self, task: TaskId, text: Result<String, String>) {
         if self.task != Some(task) {
             return;

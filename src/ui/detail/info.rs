@@ -78,12 +78,12 @@ fn model(page: &mut Sheet<'_>, task: &TaskView) {
     if let Some(context) = task.context() {
         let full = if context.window == 0 { 0.0 } else { context.tokens as f64 / context.window as f64 };
         let words = format!("{} of {}", words::tokens(context.tokens), words::tokens(context.window));
-        page.gauge("context", full, words);
+        page.gauge("context", full, &words);
     }
     let tokens = task.usage.tokens();
     if tokens.context() > 0 {
         let hit = tokens.cache_read as f64 / tokens.context() as f64;
-        page.gauge("cache", hit, format!("{:.0} % of what was read came from the cache", hit * 100.0));
+        page.gauge("cache", hit, &format!("{:.0} % of what was read came from the cache", hit * 100.0));
     }
 }
 
@@ -97,7 +97,7 @@ fn money(page: &mut Sheet<'_>, task: &TaskView, world: &World) {
     }
     if let Some(budget) = task.node.budget {
         let full = if budget.0 == 0 { 1.0 } else { sum.cost.0 as f64 / budget.0 as f64 };
-        page.gauge("budget", full, format!("{} of {budget}", sum.cost));
+        page.gauge("budget", full, &format!("{} of {budget}", sum.cost));
     }
     for (model, totals) in &task.usage.by_model {
         let words = format!(
@@ -144,7 +144,7 @@ impl Sheet<'_> {
         }
     }
 
-    fn gauge(&mut self, label: &str, full: f64, words: String) {
+    fn gauge(&mut self, label: &str, full: f64, words: &str) {
         const CELLS: usize = 20;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and CELLS")]
         let filled = (full.clamp(0.0, 1.0) * CELLS as f64).round() as usize;

@@ -14,22 +14,13 @@ use crate::ui::transcript;
 use crate::ui::words;
 use crate::ui::world::World;
 
-/// Draws the open tab of `task` into `area`.
-pub fn view(
-    state: &State,
-    task: Option<&TaskView>,
-    world: &World,
-    cx: &Cx<'_>,
-    focused: bool,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let Some(task) = task.filter(|_| !area.is_empty()) else { return };
+/// Draws the open tab of a task into `area`.
+pub fn view(state: &State, with: transcript::View<'_>, world: &World, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let Some(task) = with.task.filter(|_| !area.is_empty()) else { return };
     let (area, search) = split_search(state, task, area);
     match state.tab {
         Tab::Transcript => {
             if let Some(transcript) = state.transcript(task.node.id) {
-                let with = transcript::View { task: Some(task), focused };
                 transcript::view(transcript, with, cx, area, buffer);
             }
         }
@@ -123,7 +114,7 @@ fn draw_rows(rows: &[Row], top: usize, needle: &str, cx: &Cx<'_>, area: Rect, bu
 /// Returns what stands at the right of the title: what it is doing, the model, the context, the cost.
 pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
     let theme = cx.theme;
-    let (sign, role) = words::state(task, false, theme.glyphs);
+    let (sign, role) = words::state(task, task.node.parent.is_none(), theme.glyphs);
     let doing = words::doing(task);
     let mut parts: Vec<Vec<Span<'a>>> = Vec::new();
     if !doing.is_empty() {

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use crate::text::width::Align::{Left, Right};
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
@@ -17,8 +18,8 @@ use crate::ui::words as say;
 /// Draws a layer over `screen`. Returns where the cursor is, if text is written in it.
 pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     match layer {
-        Layer::Choose(chooser) => choose(chooser, cx, screen, buffer),
-        Layer::Prompt(prompt) => self::prompt(prompt, cx, screen, buffer),
+        Layer::Choose(chooser) => Some(choose(chooser, cx, screen, buffer)),
+        Layer::Prompt(prompt) => Some(self::prompt(prompt, cx, screen, buffer)),
         Layer::Confirm(confirm) => {
             self::confirm(confirm, model, cx, screen, buffer);
             None
@@ -61,22 +62,53 @@ fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut
     Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
 }
 
-fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
-    let theme = cx.theme;
+/// Where a list to choose from lies, and which of its lines is the first that is seen.
+struct Place {
+    frame: Rect,
+    list: Rect,
+    lines: Vec<Shown>,
+    top: usize,
+}
+
+fn place(chooser: &Chooser, screen: Rect) -> Place {
     let lines = lines(chooser);
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(3, 24);
-    let area = middle(screen, 84, rows + 4);
-    let inner = open(area, chooser.title, cx, buffer);
+    let frame = middle(screen, 84, rows + 4);
+    let list = Rect {
+        x: frame.x + 1,
+        y: frame.y + 3,
+        width: frame.width.saturating_sub(2),
+        height: frame.height.saturating_sub(4),
+    };
+    let height = usize::from(list.height);
+    let is_chosen = |line: &Shown| matches!(line, Shown::Item(at) if *at == chooser.cursor.chosen);
+    let chosen = lines.iter().position(is_chosen).unwrap_or(0);
+    let top = (chosen + 1 + height / 6).saturating_sub(height).min(lines.len().saturating_sub(height));
+    Place { frame, list, lines, top }
+}
+
+/// Returns which item of a list a place on the screen belongs to.
+pub fn item_at(chooser: &Chooser, screen: Rect, at: Position) -> Option<usize> {
+    let place = place(chooser, screen);
+    if !place.list.contains(at) {
+        return None;
+    }
+    match place.lines.get(place.top + usize::from(at.y - place.list.y)) {
+        Some(Shown::Item(item)) => Some(*item),
+        Some(Shown::Heading(_)) | None => None,
+    }
+}
+
+fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Position {
+    let theme = cx.theme;
+    let Place { frame, list, lines, top } = place(chooser, screen);
+    let inner = open(frame, chooser.title, cx, buffer);
     let cursor = input(&chooser.query, chooser.placeholder, cx, inner, buffer);
-    let list = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
     if chooser.is_empty() {
         paint::text(buffer, list, (3, 0), "nothing fits", theme.style(Role::Muted));
-        return Some(cursor);
+        return cursor;
     }
     let height = usize::from(list.height);
-    let chosen =
-        lines.iter().position(|line| matches!(line, Shown::Item(at) if *at == chooser.cursor.chosen)).unwrap_or(0);
-    let top = (chosen + 1 + height / 6).saturating_sub(height).min(lines.len().saturating_sub(height));
     let items: Vec<_> = chooser.found().collect();
     for (line, y) in lines.iter().skip(top).zip(0..list.height) {
         let row = Rect { y: list.y + y, height: 1, ..list };
@@ -102,7 +134,7 @@ fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> 
         }
     }
     paint::scrollbar(buffer, list, theme, top, height, lines.len());
-    Some(cursor)
+    cursor
 }
 
 enum Shown {
@@ -123,14 +155,14 @@ fn lines(chooser: &Chooser) -> Vec<Shown> {
     lines
 }
 
-fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Position {
     let area = middle(screen, 72, 4);
     let inner = open(area, &prompt.title, cx, buffer);
     let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
     if let Some(problem) = &prompt.problem {
         paint::text(buffer, inner, (3, 1), problem, cx.theme.style(Role::Error));
     }
-    Some(cursor)
+    cursor
 }
 
 fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
@@ -178,7 +210,6 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Bu
     let wide = usize::from(inner.width);
     let title_room = wide.saturating_sub(62).max(12);
     let column = |text: &str, columns: usize, align| width::pad(text, columns, align, theme.glyphs.ellipsis);
-    use width::Align::{Left, Right};
     let head = format!(
         "   {} {} {} {} {} {}",
         column("task", title_room, Left),

@@ -1,9 +1,11 @@
 //! Drives `update` and `view` as the app does, and looks at what is drawn.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 
 use crate::base::keys::{Chord, Input, Key};
 use crate::base::{TaskId, Timestamp};
@@ -35,7 +37,7 @@ impl Screen {
     }
 
     pub fn of(columns: u16, rows: u16, snapshot: Snapshot) -> Self {
-        let setup = Setup { snapshot, keys: Default::default(), settings: Settings::default(), drafts: Vec::new() };
+        let setup = Setup { snapshot, keys: BTreeMap::new(), settings: Settings::default(), drafts: Vec::new() };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);
         let theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE);
@@ -115,13 +117,22 @@ impl Screen {
         commands.collect()
     }
 
-    /// Returns what is drawn, as text.
-    pub fn text(&self) -> String {
+    fn drawn(&self) -> Terminal<TestBackend> {
         let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
         let zone = jiff::tz::TimeZone::UTC;
         let cx = Cx { now: self.now, size: self.size, theme: &self.theme, zone: &zone };
         terminal.draw(|frame| view(&self.model, &cx, frame)).unwrap();
-        let buffer = terminal.backend().buffer();
+        terminal
+    }
+
+    /// Returns what is drawn, cell by cell.
+    pub fn buffer(&self) -> Buffer {
+        self.drawn().backend().buffer().clone()
+    }
+
+    /// Returns what is drawn, as text.
+    pub fn text(&self) -> String {
+        let buffer = self.buffer();
         let mut text = String::new();
         for y in 0..self.size.1 {
             let mut line = String::new();
@@ -143,21 +154,9 @@ impl Screen {
 
     /// Returns where the cursor is.
     pub fn cursor(&self) -> Option<(u16, u16)> {
-        let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
-        let zone = jiff::tz::TimeZone::UTC;
-        let cx = Cx { now: self.now, size: self.size, theme: &self.theme, zone: &zone };
-        let mut shown = None;
-        terminal
-            .draw(|frame| {
-                view(&self.model, &cx, frame);
-                shown = Some(());
-            })
-            .unwrap();
-        let backend = terminal.backend();
-        shown.filter(|()| backend.cursor_visible()).map(|()| {
-            let position = backend.cursor_position();
-            (position.x, position.y)
-        })
+        let terminal = self.drawn();
+        let position = terminal.backend().cursor_position();
+        terminal.backend().cursor_visible().then_some((position.x, position.y))
     }
 
     pub fn shows(&self, words: &str) -> bool {
@@ -177,6 +176,7 @@ impl Screen {
         assert!(kept == text, "{name} looks different:\n{text}\nkept:\n{kept}");
     }
 
+    #[expect(clippy::unused_self, reason = "reads better where it is used")]
     pub fn ids(&self) -> Ids {
         Ids::default()
     }

@@ -1,6 +1,8 @@
 //! Moving about in a transcript: by rows, by entries, to turns, errors and what the person said; unfolding; choosing
 //! rows; and what is copied.
 
+use std::fmt::Write as _;
+
 use crate::text::{markdown, row};
 use crate::ui::transcript::entry::{Entry, Id, Kind};
 use crate::ui::transcript::lay::Page;
@@ -30,6 +32,12 @@ impl Transcript {
         }
     }
 
+    /// Tells whether all of it can be seen at once.
+    pub fn fits(&self, page: &Page<'_>, height: usize) -> bool {
+        let measured = Measured { transcript: self, page };
+        viewport::end(&measured, height) == Spot::default()
+    }
+
     /// Scrolls by rows. Up leaves follow mode; reaching the end by going down brings it back.
     pub fn scroll(&mut self, by: isize, page: &Page<'_>, height: usize) {
         let top = self.top(page, height);
@@ -55,7 +63,7 @@ impl Transcript {
         self.unseen = 0;
     }
 
-    pub fn to_top(&mut self, page: &Page<'_>, height: usize) {
+    pub fn go_to_top(&mut self, page: &Page<'_>, height: usize) {
         let measured = Measured { transcript: self, page };
         if viewport::end(&measured, height) == Spot::default() {
             return;
@@ -294,9 +302,11 @@ fn source(entry: &Entry) -> String {
         Kind::Letter { text, .. } | Kind::Completion { text, .. } | Kind::Done { text, .. } => text.clone(),
         Kind::Ask { ask, answer, .. } => {
             let mut text = format!("{}\n{}", ask.question, ask.detail).trim_end().to_owned();
-            ask.choices.iter().enumerate().for_each(|(at, choice)| text.push_str(&format!("\n{}. {choice}", at + 1)));
+            for (at, choice) in ask.choices.iter().enumerate() {
+                let _ = write!(text, "\n{}. {choice}", at + 1);
+            }
             if let Some(answer) = answer {
-                text.push_str(&format!("\n> {}", answer.text));
+                let _ = write!(text, "\n> {}", answer.text);
             }
             text
         }

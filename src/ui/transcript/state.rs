@@ -281,15 +281,16 @@ impl Transcript {
                 entry.changed();
             }
             Live::OutputChunk { call, text, .. } => {
-                let running = self.fold.entries.iter_mut().rev().take(200).find_map(|entry| match &mut entry.kind {
-                    Kind::Tool(tool) if tool.call == *call && tool.result.is_none() => {
-                        tool.output.push(text);
-                        Some(entry.version = entry.version.wrapping_add(1))
-                    }
-                    _ => None,
-                });
-                // Output of a call that is not here yet comes again with its result.
-                let _ = running;
+                // Output of a call that is not here comes again with its result.
+                let running = self.fold.entries.iter_mut().rev().take(200).find(
+                    |entry| matches!(&entry.kind, Kind::Tool(tool) if tool.call == *call && tool.result.is_none()),
+                );
+                if let Some(entry) = running
+                    && let Kind::Tool(tool) = &mut entry.kind
+                {
+                    tool.output.push(text);
+                    entry.changed();
+                }
             }
             Live::Discarded => self.tail.clear(),
             Live::Activity { .. } | Live::Retry { .. } | Live::TokenEstimate { .. } => {}

@@ -9,7 +9,7 @@ use crate::theme::Role;
 use crate::ui::msg::Cx;
 use crate::ui::paint;
 use crate::ui::transcript::entry::Kind;
-use crate::ui::transcript::lay::Page;
+use crate::ui::transcript::lay::{Page, plain};
 use crate::ui::transcript::search;
 use crate::ui::transcript::state::Transcript;
 use crate::ui::transcript::viewport::Spot;
@@ -20,6 +20,10 @@ use crate::ui::words;
 pub struct View<'a> {
     pub task: Option<&'a TaskView>,
     pub focused: bool,
+    /// The key that goes to the end.
+    pub end: &'a str,
+    /// Whether a model is set up, without which nothing can be said.
+    pub model: bool,
 }
 
 /// Draws the visible rows into `area`.
@@ -33,7 +37,7 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
         return nothing(transcript, with, cx, area, buffer);
     }
     let top = transcript.top(&page, height);
-    let cursor = if with.focused { transcript.cursor.and_then(|id| transcript.index_of(id)) } else { None };
+    let cursor = if with.focused { transcript.current(&page, height) } else { None };
     let chosen = transcript.selection(&page);
     let needle = transcript.search().needle();
     let mut y = 0;
@@ -83,8 +87,7 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
         index += 1;
     }
     footer(transcript, with, cx, area, buffer);
-    let all_seen = top == Spot::default() && index == transcript.entry_count() && y < area.height;
-    if !all_seen {
+    if !transcript.fits(&page, height) {
         // Rows are not counted for this: where one is among the entries says enough.
         let shown = (index - top.entry).min(transcript.entry_count().saturating_sub(1)).max(1);
         paint::scrollbar(buffer, area, cx.theme, top.entry, shown, transcript.entry_count());
@@ -114,11 +117,12 @@ fn footer(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buff
         return;
     }
     let words = match transcript.unseen {
-        0 => " not following: G goes to the end ".to_owned(),
+        0 => format!(" not following: {} goes to the end ", with.end),
         new => format!(
-            " {} {} below: G goes there ",
+            " {} {} below: {} goes there ",
             cx.theme.glyphs.arrow_down,
-            text::count(new, "new entry", "new entries")
+            text::count(new, "new entry", "new entries"),
+            with.end
         ),
     };
     let inner = Rect { width: last.width.saturating_sub(2), ..last };
@@ -143,6 +147,12 @@ fn retrying(retry: &Retry, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
 fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let lines: &[&str] = if transcript.is_loading() {
         &["Reading …"]
+    } else if !with.model {
+        &[
+            "No model is set up yet, so nobody can answer.",
+            "Set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again,",
+            "or see `mxd config` for every other way.",
+        ]
     } else if with.task.is_some_and(|task| task.node.parent.is_none()) {
         &[
             "This is the orchestrator of the project.",
@@ -153,7 +163,9 @@ fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buf
         &["Nothing has been said here yet.", "Write below to start it."]
     };
     let from = area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(0)) / 3;
-    for (line, y) in lines.iter().zip(from..area.height) {
-        paint::text(buffer, area, (3, y), line, cx.theme.style(Role::Muted));
+    let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), ..area };
+    let rows = plain(&lines.join("\n"), Role::Muted, usize::from(inner.width).max(1));
+    for (row, y) in rows.iter().zip(from..area.height) {
+        paint::line(buffer, inner, y, &row.line(cx.theme));
     }
 }

@@ -1,23 +1,28 @@
 //! Carrying out actions. The match is exhaustive: an action that nobody handles does not compile.
 
-use crate::base::keys::{Key, KeyCode};
-use crate::engine::command::{Command, Reply, StopScope};
+use crate::base::keys::Key;
+use crate::engine::command::{Command, StopScope};
 use crate::engine::update::Level;
-use crate::model::message::Source;
-use crate::ui::action::Action;
+use crate::ui::action::{Action, Context};
 use crate::ui::detail::Tab;
 use crate::ui::effect::{Effect, Purpose};
-use crate::ui::layer::{Board, BoardKind, Confirm, Deed, Layer};
+use crate::ui::field::Field;
+use crate::ui::layer::{Board, BoardKind, Deed, Layer};
 use crate::ui::layout::{self, Pane};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
-use crate::ui::update::{Out, act_composer, act_detail, act_tree, go_to, input, picks};
+use crate::ui::update::{Out, act_asks, act_composer, act_detail, act_tree, ending, go_to, input, picks};
 
-/// How long a second press of the same key counts as the second.
-const TWICE: std::time::Duration = std::time::Duration::from_secs(2);
+/// What works also while a layer lies over the panes.
+const ABOVE_ALL: &[Action] =
+    &[Action::Cancel, Action::Suspend, Action::Redraw, Action::Quit, Action::Palette, Action::Help];
 
 /// Does what `action` says. `key` is the one that asked for it, if a key did.
 pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
+    // What lies on top has the keys: nothing behind it moves.
+    if !model.layers.is_empty() && action.entry().contexts == [Context::Anywhere] && !ABOVE_ALL.contains(&action) {
+        return;
+    }
     let task = model.selected();
     match action {
         Action::FocusNext => focus_step(model, 1),
@@ -26,9 +31,14 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
             model.came_from = model.focus;
             model.focus = Pane::Composer;
         }
-        Action::NextAsk => next_ask(model, cx),
-        Action::Palette => picks::open_palette(model),
-        Action::Help => picks::open_help(model),
+        Action::NextAsk => act_asks::next(model, cx),
+        Action::Palette | Action::Help => {
+            // One list at a time: the newer takes the place of the older.
+            if matches!(model.layers.last(), Some(Layer::Choose(_))) {
+                model.layers.pop();
+            }
+            if action == Action::Help { picks::open_help(model) } else { picks::open_palette(model) }
+        }
         Action::Back => back(model),
         Action::NextTask => model.tree.step(1),
         Action::PreviousTask => model.tree.step(-1),
@@ -44,23 +54,23 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         Action::Wider => widen(model, 4, cx),
         Action::Narrower => widen(model, -4, cx),
         Action::Interrupt => out.command(model, Command::Interrupt { task }, Expect::Plain(None), cx),
-        Action::Stop => stop(model, StopScope::Task(task), cx, out),
-        Action::StopSubtree => stop(model, StopScope::Subtree(task), cx, out),
-        Action::StopAll => stop(model, StopScope::All, cx, out),
+        Action::Stop => ending::stop(model, StopScope::Task(task), cx, out),
+        Action::StopSubtree => ending::stop(model, StopScope::Subtree(task), cx, out),
+        Action::StopAll => ending::stop(model, StopScope::All, cx, out),
         Action::Resume => out.command(model, Command::Resume { task }, Expect::Plain(None), cx),
         Action::Compact => {
-            out.command(model, Command::Compact { task }, Expect::Plain(Some("a summary is being made")), cx)
+            out.command(model, Command::Compact { task }, Expect::Plain(Some("a summary is being made")), cx);
         }
-        Action::Withdraw => withdraw(model, cx, out),
-        Action::Cancel => cancel(model, cx, out),
+        Action::Withdraw => act_composer::withdraw(model, cx, out),
+        Action::Cancel => ending::cancel(model, cx, out),
         Action::Suspend => out.effect(Effect::Suspend),
         Action::Redraw => out.effect(Effect::Redraw),
-        Action::Quit => quit(model, cx, out),
+        Action::Quit => ending::quit(model, cx, out),
 
         Action::Down => step(model, Step::Rows(1), cx),
         Action::Up => step(model, Step::Rows(-1), cx),
-        Action::PageDown => step(model, Step::Pages(1), cx),
-        Action::PageUp => step(model, Step::Pages(-1), cx),
+        Action::PageDown | Action::ScrollDown => step(model, Step::Pages(1), cx),
+        Action::PageUp | Action::ScrollUp => step(model, Step::Pages(-1), cx),
         Action::Top => step(model, Step::Start, cx),
         Action::Bottom => step(model, Step::End, cx),
         Action::Open => open(model, cx, out),
@@ -90,7 +100,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
             Pane::Asks | Pane::Detail | Pane::Composer => act_detail::act(model, action, cx, out),
         },
 
-        Action::Choose => choose(model, key, cx, out),
+        Action::Choose => act_asks::choose(model, key, cx, out),
         Action::WriteAnswer => model.asks.write(),
         Action::Later => model.asks.put_aside(),
         Action::GoToTask => go_to_other(model, cx),
@@ -119,7 +129,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         | Action::Reload => act_detail::act(model, action, cx, out),
 
         Action::Send => match model.focus {
-            Pane::Asks => send_answer(model, cx, out),
+            Pane::Asks => act_asks::send(model, cx, out),
             Pane::Tree | Pane::Detail | Pane::Composer => act_composer::send(model, cx, out),
         },
         Action::CycleMode => model.composer.cycle_mode(),
@@ -178,16 +188,6 @@ fn focus_step(model: &mut Model, by: isize) {
     model.composer.popup = None;
 }
 
-fn next_ask(model: &mut Model, cx: &Cx<'_>) {
-    if !model.asks.open_next() {
-        return model.toasts.say(Level::Info, "nothing waits for you", cx.now);
-    }
-    if model.focus != Pane::Asks {
-        model.came_from = model.focus;
-        model.focus = Pane::Asks;
-    }
-}
-
 fn back(model: &mut Model) {
     if model.layers.pop().is_some() {
         return;
@@ -234,66 +234,6 @@ fn cx_is_narrow(model: &Model) -> bool {
 fn widen(model: &mut Model, by: i16, cx: &Cx<'_>) {
     let now = layout::left_width(cx.size.0, model.left);
     model.left = Some(layout::left_width(cx.size.0, Some(now.saturating_add_signed(by))));
-}
-
-fn stop(model: &mut Model, scope: StopScope, cx: &Cx<'_>, out: &mut Out) {
-    let working = match scope {
-        StopScope::Task(_) => return out.command(model, Command::Stop { scope }, Expect::Plain(Some("stopped")), cx),
-        StopScope::Subtree(task) => model.world.sum(task).working,
-        StopScope::All => model.world.total().working,
-    };
-    let agents = crate::base::text::count(working, "agent is", "agents are");
-    model.layers.push(Layer::Confirm(Confirm {
-        title: "Stop them?".to_owned(),
-        lines: vec![format!("{agents} at work."), "Their tasks stay in progress and can be resumed.".to_owned()],
-        deed: Deed::Command(Command::Stop { scope }),
-    }));
-}
-
-fn withdraw(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
-    let task = model.selected();
-    let unread = model.world.task(task).map(|view| view.unread.as_slice()).unwrap_or_default();
-    let last = unread.iter().rev().find(|message| message.from == Source::User).cloned();
-    let Some(message) = last else {
-        return model.toasts.say(Level::Info, "the agent has read everything", cx.now);
-    };
-    // The text comes back to be changed, not to be lost.
-    if !model.composer.has_text(task) {
-        model.composer.give_back(task, &message.body);
-    }
-    out.command(model, Command::Withdraw { task, messages: vec![message.id] }, Expect::Plain(Some("taken back")), cx);
-}
-
-fn cancel(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
-    let task = model.selected();
-    if !model.layers.is_empty() {
-        model.layers.pop();
-    } else if model.focus == Pane::Composer && model.composer.has_text(task) {
-        model.composer.clear(task);
-        model.toasts.say(Level::Info, "emptied; Up brings it back", cx.now);
-    } else if model.quitting.is_some_and(|until| until > cx.now) {
-        leave(model, cx, out);
-    } else {
-        model.quitting = Some(cx.now.later(TWICE));
-        model.toasts.say(Level::Info, "once more to quit; Ctrl-X interrupts the agent", cx.now);
-    }
-}
-
-fn quit(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
-    let working = model.world.total().working;
-    if working == 0 {
-        return leave(model, cx, out);
-    }
-    let agents = crate::base::text::count(working, "agent is", "agents are");
-    model.layers.push(Layer::Confirm(Confirm {
-        title: "Quit?".to_owned(),
-        lines: vec![format!("{agents} at work."), "They are stopped, and go on where they were next time.".to_owned()],
-        deed: Deed::Quit,
-    }));
-}
-
-fn leave(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
-    out.command(model, Command::Quit, Expect::Quit, cx);
 }
 
 /// How far to go.
@@ -349,51 +289,6 @@ fn open(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     }
 }
 
-fn choose(model: &mut Model, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
-    let digit = key.and_then(|key| match key.code() {
-        KeyCode::Char(char) => char.to_digit(10),
-        _ => None,
-    });
-    let Some((task, id)) = model.asks.chosen() else { return };
-    if !model.asks.is_open() {
-        // A digit answers only what can be read.
-        return model.asks.open_chosen();
-    }
-    let choices = model.world.ask(id).map_or(0, |(_, ask)| ask.choices.len());
-    let Some(choice) = digit.and_then(|digit| (digit as usize).checked_sub(1)).filter(|choice| *choice < choices)
-    else {
-        return model.toasts.say(Level::Info, "there is no such choice; i answers in your own words", cx.now);
-    };
-    answer(model, task, id, Reply::Choice(choice), cx, out);
-}
-
-fn send_answer(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
-    let Some((task, id)) = model.asks.chosen() else { return };
-    let Some(text) = model.asks.draft(id).filter(|draft| !draft.is_blank()).map(|draft| draft.content()) else {
-        return model.toasts.say(Level::Info, "nothing is written yet", cx.now);
-    };
-    answer(model, task, id, Reply::Text(text.trim_end().to_owned()), cx, out);
-}
-
-fn answer(
-    model: &mut Model,
-    task: crate::base::TaskId,
-    ask: crate::base::AskId,
-    reply: Reply,
-    cx: &Cx<'_>,
-    out: &mut Out,
-) {
-    if model.asks.is_sent(ask) {
-        return;
-    }
-    if model.settings.read_only.is_none() {
-        model.asks.answered(ask);
-    }
-    out.command(model, Command::Answer { task, ask, reply }, Expect::Answered(ask), cx);
-    // Back to what was being read or written.
-    model.focus = if model.came_from == Pane::Asks { Pane::Tree } else { model.came_from };
-}
-
 fn go_to_other(model: &mut Model, cx: &Cx<'_>) {
     if let Some(Layer::Board(board)) = model.layers.last() {
         if let Some(task) = board.tasks.get(board.cursor.chosen).copied() {
@@ -420,7 +315,7 @@ fn open_editor(model: &mut Model, out: &mut Out) {
     let task = model.selected();
     if model.focus == Pane::Asks {
         if let Some((_, id)) = model.asks.chosen() {
-            let text = model.asks.draft(id).map(|draft| draft.content()).unwrap_or_default();
+            let text = model.asks.draft(id).map(Field::content).unwrap_or_default();
             out.effect(Effect::OpenEditor { purpose: Purpose::Answer(id), text });
         }
         return;
@@ -448,6 +343,6 @@ fn yes(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some(Layer::Confirm(confirm)) = model.layers.pop() else { return };
     match confirm.deed {
         Deed::Command(command) => out.command(model, command, Expect::Plain(Some("done")), cx),
-        Deed::Quit => leave(model, cx, out),
+        Deed::Quit => ending::leave(model, cx, out),
     }
 }

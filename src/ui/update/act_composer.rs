@@ -3,6 +3,7 @@
 use crate::base::TaskId;
 use crate::engine::command::Command;
 use crate::engine::update::Level;
+use crate::model::message::Source;
 use crate::ui::action::TABLE;
 use crate::ui::composer::{Offer, Popup, Trigger};
 use crate::ui::effect::Effect;
@@ -32,6 +33,21 @@ pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         transcript.follow();
     }
     out.command(model, Command::Send { task, message, mode }, expect, cx);
+}
+
+/// Takes the last message back that the agent has not read.
+pub fn withdraw(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
+    let task = model.selected();
+    let unread = model.world.task(task).map(|view| view.unread.as_slice()).unwrap_or_default();
+    let last = unread.iter().rev().find(|message| message.from == Source::User).cloned();
+    let Some(message) = last else {
+        return model.toasts.say(Level::Info, "the agent has read everything", cx.now);
+    };
+    // The text comes back to be changed, not to be lost.
+    if !model.composer.has_text(task) {
+        model.composer.give_back(task, &message.body);
+    }
+    out.command(model, Command::Withdraw { task, messages: vec![message.id] }, Expect::Plain(Some("taken back")), cx);
 }
 
 /// Runs what was written as `/name`.

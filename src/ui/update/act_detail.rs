@@ -3,6 +3,7 @@
 use crate::base::TaskId;
 use crate::engine::command::Command;
 use crate::engine::update::Level;
+use crate::text::Row;
 use crate::ui::action::Action;
 use crate::ui::detail::{Tab, page_rows};
 use crate::ui::effect::Effect;
@@ -30,7 +31,7 @@ pub fn step(model: &mut Model, step: Step, cx: &Cx<'_>) {
                 return transcript.extend_select(step.rows(height), page, height);
             }
             match step {
-                Step::Start => transcript.to_top(page, height),
+                Step::Start => transcript.go_to_top(page, height),
                 Step::End => transcript.follow(),
                 Step::Rows(_) | Step::Pages(_) => transcript.scroll(step.rows(height), page, height),
             }
@@ -61,7 +62,7 @@ fn jump(model: &mut Model, target: Target, direction: Direction, cx: &Cx<'_>) {
     let found = with_transcript(model, cx, |it, page, height| it.jump(target, direction, page, height));
     if !found && target != Target::Entry {
         let more = with_transcript(model, cx, |it, _, _| it.has_more() && direction == Direction::Backward);
-        let words = if more { "not in what is loaded; g g loads more" } else { "there is none" };
+        let words = if more { "not in what is loaded; further up there is more" } else { "there is none" };
         model.toasts.say(Level::Info, words, cx.now);
     }
 }
@@ -78,7 +79,7 @@ fn on_transcript(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) 
         Action::NextSaid => jump(model, Target::Said, Forward, cx),
         Action::PreviousSaid => jump(model, Target::Said, Backward, cx),
         Action::UnfoldEntry | Action::FoldToggle => {
-            with_transcript(model, cx, |it, page, height| it.toggle(page, height));
+            with_transcript(model, cx, Transcript::toggle);
         }
         Action::UnfoldAll => with_transcript(model, cx, |it, _, _| it.unfold_all()),
         Action::FoldAll => with_transcript(model, cx, |it, _, _| it.fold_all()),
@@ -97,7 +98,7 @@ fn on_transcript(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) 
             let text = with_transcript(model, cx, |it, page, height| it.entry_code(page, height));
             copy(model, text, "code", cx, out);
         }
-        Action::SelectLines => with_transcript(model, cx, |it, page, height| it.start_select(page, height)),
+        Action::SelectLines => with_transcript(model, cx, Transcript::start_select),
         Action::CopySelection => {
             let text = with_transcript(model, cx, |it, page, _| {
                 let text = it.selected_text(page);
@@ -136,7 +137,7 @@ fn open_pager(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     });
     if let Some((event, blob)) = blob {
         out.effect(Effect::LoadBlob { task, event, blob });
-        return model.toasts.say(Level::Info, "reading all of it; p again opens it", cx.now);
+        return model.toasts.say(Level::Info, "reading all of it; once more opens it", cx.now);
     }
     let (entry, whole) = with_transcript(model, cx, |it, page, height| {
         let chosen = it.has_cursor().then(|| it.entry_text(page, height)).flatten();
@@ -164,8 +165,8 @@ fn find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
     if !found {
         let (none, more) = with_transcript(model, cx, |it, _, _| (it.search().field.is_empty(), it.has_more()));
         let words = match (none, more) {
-            (true, _) => "nothing is being looked for: / begins",
-            (false, true) => "not found in what is loaded; g g loads more",
+            (true, _) => "nothing is being looked for",
+            (false, true) => "not found in what is loaded; further up there is more",
             (false, false) => "not found",
         };
         model.toasts.say(Level::Info, words, cx.now);
@@ -308,10 +309,10 @@ fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
     }
     let rows: Vec<String> = if model.detail.tab == Tab::Diff {
         let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
-        laid.window(0, laid.len).iter().map(|row| row.shown()).collect()
+        laid.window(0, laid.len).iter().map(Row::shown).collect()
     } else {
         let Some(task) = model.world.task(model.tree.selected()) else { return };
-        page_rows(&model.detail, task, &model.world, cx, columns).iter().map(|row| row.shown()).collect()
+        page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect()
     };
     let top = if model.detail.tab == Tab::Diff { &mut model.detail.diff.top } else { &mut model.detail.top };
     let holds = |at: &usize| rows[*at].to_ascii_lowercase().contains(&needle);

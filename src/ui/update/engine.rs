@@ -5,6 +5,7 @@ use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::model::message::Source;
 use crate::model::{Body, Event, Live};
+use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
@@ -13,7 +14,17 @@ use crate::ui::update::Out;
 pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
     match update {
         Update::Task { task } => {
+            let id = task.node.id;
+            let before = model.world.task(id).and_then(|view| view.diff);
+            let changed = before != task.diff;
             model.world.put(*task);
+            // A diff that is looked at follows what the agent does.
+            if changed && id == model.selected() && model.detail.tab == Tab::Diff {
+                model.detail.diff.reload();
+                out.effect(Effect::LoadDiff { task: id });
+            } else if changed {
+                model.detail.diff.outdated(id);
+            }
             out.draw(Redraw::Lazy);
         }
         Update::Removed { task } => {
@@ -44,10 +55,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             model.detail.forget();
             out.effect(Effect::TakeSnapshot);
         }
-        Update::Ended => {
-            model.ended = true;
-            out.effect(Effect::Quit);
-        }
+        Update::Ended => out.effect(Effect::Quit),
     }
 }
 

@@ -59,7 +59,8 @@ fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
     let typing = model.contexts().iter().any(|context| context.types());
     if !typing {
         // A paste is never a row of commands.
-        model.toasts.say(Level::Info, "nothing is being written here: i goes to the composer", cx.now);
+        let words = format!("nothing is being written here: {} goes to the composer", model.key_of(Action::Write));
+        model.toasts.say(Level::Info, words, cx.now);
         return;
     }
     let line = model.focus != Pane::Asks || !model.layers.is_empty();

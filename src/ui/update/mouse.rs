@@ -5,11 +5,12 @@ use ratatui::layout::{Position, Rect};
 use crate::base::keys::{Mouse, MouseButton, MouseKind};
 use crate::ui::action::Action;
 use crate::ui::asks;
+use crate::ui::layer::{self, Layer};
 use crate::ui::layout::{self, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::update::act::{self, Step};
-use crate::ui::update::{Out, act_detail};
+use crate::ui::update::{Out, act_detail, picks};
 
 /// The rows that one notch of the wheel moves.
 const NOTCH: isize = 3;
@@ -50,7 +51,13 @@ fn row_of(area: Rect, at: Position) -> usize {
 }
 
 fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
-    if !model.layers.is_empty() {
+    if let Some(layer) = model.layers.last_mut() {
+        if let Layer::Choose(chooser) = layer
+            && let Some(item) = layer::item_at(chooser, model.layout.screen, at)
+        {
+            chooser.cursor.chosen = item;
+            picks::pick(model, cx, out);
+        }
         return;
     }
     let places = model.layout;

@@ -5,6 +5,7 @@ use crate::engine::command::{Changes, Command, Draft, Start};
 use crate::engine::update::Level;
 use crate::ui::action::{Context, TABLE};
 use crate::ui::effect::{Effect, Setting};
+use crate::ui::hints::key_words;
 use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, PromptFor};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, ProjectChoice};
@@ -22,8 +23,8 @@ pub fn open_palette(model: &mut Model) {
         let key =
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
-            label: entry.help.to_owned(),
-            note: key.map(ToString::to_string).unwrap_or_default(),
+            label: format!("{}: {}", entry.name.replace('_', " "), entry.help),
+            note: key.map(|chord| key_words(&chord.to_string())).unwrap_or_default(),
             group: None,
             pick: Pick::Act(entry.action),
         }
@@ -44,7 +45,8 @@ pub fn open_help(model: &mut Model) {
     let mut items = Vec::new();
     for context in order {
         for entry in TABLE.iter().filter(|entry| entry.contexts.contains(&context)) {
-            let keys: Vec<_> = model.keymap.chords(context, entry.action).iter().map(ToString::to_string).collect();
+            let chords = model.keymap.chords(context, entry.action);
+            let keys: Vec<_> = chords.iter().map(|chord| key_words(&chord.to_string())).collect();
             if keys.is_empty() {
                 continue;
             }

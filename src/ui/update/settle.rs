@@ -125,13 +125,14 @@ fn drafts(model: &mut Model, out: &mut Out) {
 /// Says in the title of the terminal what the header says.
 fn title(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
-    let mut title = String::new();
-    if total.asks > 0 {
-        title.push_str(&format!("? {} ", total.asks));
+    let name = crate::base::sanitize::line(&model.world.project.name);
+    let title = if total.asks > 0 {
+        format!("? {} {name}", total.asks)
     } else if total.working > 0 {
-        title.push_str(&format!("● {} ", total.working));
-    }
-    title.push_str(&crate::base::sanitize::line(&model.world.project.name));
+        format!("● {} {name}", total.working)
+    } else {
+        name.into_owned()
+    };
     if title != model.title {
         model.title.clone_from(&title);
         out.effect(Effect::SetTitle { title });

@@ -57,7 +57,7 @@ fn bounded(document: &Document, page: &Page<'_>) -> Vec<Row> {
         } else {
             "many more lines".to_owned()
         };
-        let words = format!("{} {more}: p opens all of it", page.glyphs.ellipsis);
+        let words = format!("{} {more}: the pager shows all of it", page.glyphs.ellipsis);
         rows.push(Row::new(vec![Span::decoration(words, Role::Faint)]));
     }
     rows

@@ -79,7 +79,7 @@ fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
         (None, Some(result)) => {
             rows.extend(printed(content(result).trim_end(), page));
             if let Some(blob) = tool.blob() {
-                let more = format!("{} {} in all: p opens it", page.glyphs.ellipsis, text::size(blob.bytes));
+                let more = format!("{} {} in all: the pager shows it", page.glyphs.ellipsis, text::size(blob.bytes));
                 rows.push(Row::new(vec![Span::decoration(more, Role::Faint)]));
             }
         }
