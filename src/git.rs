@@ -2,5 +2,6 @@
 //!
 //! Reading goes through libgit2. Nothing here knows what a task is.
 
+pub mod branch;
 pub mod commit;
 pub mod place;

@@ -227,7 +227,11 @@ impl Machine {
     }
 
     fn start(&mut self, now: Timestamp) {
-        debug_assert_eq!(self.conversation.last_role(), self.state.turns.voice, "the folds disagree about who spoke last");
+        debug_assert_eq!(
+            self.conversation.last_role(),
+            self.state.turns.voice,
+            "the folds disagree about who spoke last"
+        );
         let resume = resume::of(&self.state);
         let started = RunStarted {
             shape: resume.shape(),
