@@ -4,6 +4,7 @@
 //! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
 pub mod command;
+pub mod door;
 pub mod machine;
 pub mod request;
 pub mod snapshot;
