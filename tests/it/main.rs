@@ -29,6 +29,14 @@ mod cli_pages;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
+mod git_archive;
+#[cfg(test)]
+mod git_status;
+#[cfg(test)]
+mod git_support;
+#[cfg(test)]
+mod git_worktrees;
+#[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]
 mod mcp_cli;
