@@ -4,10 +4,20 @@
 //! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
 pub mod command;
+mod driver;
 pub mod door;
+pub mod feed;
+pub mod handle;
 pub mod machine;
+pub mod open;
+mod post;
 pub mod request;
 pub mod snapshot;
 pub mod stall;
+pub mod tools;
 pub mod tree_text;
 pub mod update;
+
+pub use driver::models;
+pub use handle::Handle;
+pub use open::{Options, open};

@@ -177,8 +177,12 @@ impl Machine {
             Input::Timer { timer } => self.rang(now, timer),
             Input::FromProject { project, name, message, body } => {
                 let from = Source::CrossProject { project, name };
-                let message = Message { id: message, from, body, images: Vec::new(), at: now };
-                self.deliver(self.tree.root_id(), message, Plan::default(), Pending::Nothing);
+                let message = Box::new(Message { id: message, from, body, images: Vec::new(), at: now });
+                self.plans.insert(message.id, Plan::default());
+                let ticket = self.number();
+                self.pending.insert(ticket, Pending::Nothing);
+                let since = crate::base::EventId::from_ulid(message.id.ulid());
+                self.out.push(Effect::SendOnce { ticket, task: self.tree.root_id(), message, since });
             }
         }
     }

@@ -50,6 +50,11 @@ impl Machine {
         }
     }
 
+    /// Returns where a task works and the branch it is measured against.
+    pub fn worktree_of(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
+        self.spot(self.tree.get(task)?).map(|place| (place.worktree, place.base))
+    }
+
     pub(super) fn facts(&self, task: TaskId) -> Facts {
         let Some(life) = self.lives.get(&task) else { return Facts::default() };
         let working = life.run.as_ref().is_some_and(|run| !run.is_asleep());
