@@ -2,16 +2,22 @@
 //!
 //! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
+mod asks;
 mod check;
 mod config;
 mod console;
+mod cost;
 mod diary;
 mod init;
 mod log;
 mod mcp;
 mod place;
 mod projects;
+mod run;
+mod say;
+mod task;
 mod tree;
+mod work;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,6 +46,22 @@ enum Command {
     Config(config::Args),
     /// Look at, try out and approve servers of external tools.
     Mcp(mcp::Args),
+    /// Let the agents work, without a screen: on a goal, or on what is in progress.
+    Run(run::Args),
+    /// Say something to a task.
+    Send(say::SendArgs),
+    /// List what waits for you.
+    Asks(asks::Args),
+    /// Answer a question, with the number of a choice or in your own words.
+    Answer(say::AnswerArgs),
+    /// Stop a task and what is below it, or everything.
+    Stop(say::StopArgs),
+    /// Make, change, move, close, reset and delete tasks.
+    Task(task::Args),
+    /// Bring the worktree of a task back from its branch or its archive.
+    Restore(task::RestoreArgs),
+    /// Show what was spent.
+    Cost(cost::Args),
     /// List the registered repositories.
     Projects(projects::Args),
     /// Show the tasks of this project.
@@ -56,6 +78,8 @@ mod exit {
     pub const PROBLEMS: u8 = 1;
     /// The machine, or the program itself, let us down.
     pub const FAILED: u8 = 1;
+    /// Something waits for the person.
+    pub const WAITING: u8 = 2;
     /// The command, or the configuration, cannot work as it is.
     pub const USAGE: u8 = 3;
 }
@@ -80,6 +104,14 @@ pub fn main() -> ExitCode {
         Command::Init(args) => init::run(&mut console, &place, &args),
         Command::Config(args) => config::run(&mut console, &place, args),
         Command::Mcp(args) => mcp::run(&mut console, &place, args),
+        Command::Run(args) => run::run(&mut console, &place, args),
+        Command::Send(args) => say::send(&mut console, &place, &args),
+        Command::Asks(args) => asks::run(&mut console, &place, &args),
+        Command::Answer(args) => say::answer(&mut console, &place, &args),
+        Command::Stop(args) => say::stop(&mut console, &place, &args),
+        Command::Task(args) => task::run(&mut console, &place, args),
+        Command::Restore(args) => task::restore(&mut console, &place, &args),
+        Command::Cost(args) => cost::run(&mut console, &place, &args),
         Command::Projects(args) => projects::run(&mut console, &args),
         Command::Tree(args) => tree::run(&mut console, &place, &args),
         Command::Log(args) => log::run(&mut console, &place, &args),

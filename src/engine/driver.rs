@@ -23,7 +23,6 @@ use crate::agent::driver::Mailbox;
 use crate::agent::purse::Account;
 use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
 use crate::config::Settings;
-use crate::config::paths::ProjectFolder;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::door::Knock;
 use crate::engine::feed::{Feed, Watcher};
@@ -59,7 +58,6 @@ pub(in crate::engine) enum Incoming {
 /// What everything that is carried out needs.
 pub(in crate::engine) struct Parts {
     pub(in crate::engine) project: Project,
-    pub(in crate::engine) folder: ProjectFolder,
     pub(in crate::engine) settings: Settings,
     pub(in crate::engine) store: Store,
     pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,

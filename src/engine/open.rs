@@ -39,6 +39,8 @@ pub struct Options {
     /// What the person said on the command line, for this time only.
     pub choice: Choice,
     pub budget: Option<MicroUsd>,
+    /// Nothing is launched: only what is said and changed is kept.
+    pub hold: bool,
     /// One scripted provider for everything: the demo's.
     pub scripted: Option<Arc<dyn Provider>>,
     pub clock: Arc<dyn Clock>,
@@ -47,7 +49,7 @@ pub struct Options {
 
 /// Opens a project and starts its engine. Fails if another process has it.
 pub async fn open(options: Options) -> Result<Handle, Fault> {
-    let Options { home, project, merged, choice, budget, scripted, clock, ids } = options;
+    let Options { home, project, merged, choice, budget, hold, scripted, clock, ids } = options;
     let folder = home.project(project.id);
     let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
     let (records, spill) = (folder.root().join("running"), folder.root().join("spill"));
@@ -103,6 +105,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         clarify_timeout: settings.clarify_timeout,
         budget: settings.budget,
         project_budget: budget,
+        hold,
     };
     let ground = Ground { project: project.clone(), worktrees: folder.worktrees() };
     let machine = Machine::new(tree, ground, limits, ids.clone());
@@ -110,7 +113,6 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let parts = Arc::new(Parts {
         project,
         secrets: vec![home.config(), folder.config()],
-        folder,
         settings,
         store,
         tree_file: Mutex::new(tree_file),

@@ -17,6 +17,9 @@ pub struct Snapshot {
     pub root: TaskId,
     /// Every task, parents before their sub tasks, in the order the person sees.
     pub tasks: Vec<TaskView>,
+    /// Whether nothing happens before somebody says something.
+    #[serde(default)]
+    pub quiet: bool,
 }
 
 impl Snapshot {

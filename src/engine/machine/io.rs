@@ -32,11 +32,13 @@ pub struct Limits {
     pub budget: Option<MicroUsd>,
     /// What the whole project may cost from now on.
     pub project_budget: Option<MicroUsd>,
+    /// Nothing is launched: only what is said and changed is kept.
+    pub hold: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_depth: 3, max_running: 8, clarify_timeout: None, budget: None, project_budget: None }
+        Self { max_depth: 3, max_running: 8, clarify_timeout: None, budget: None, project_budget: None, hold: false }
     }
 }
 

@@ -15,7 +15,7 @@ impl Machine {
             ..ProjectView::of(&self.ground.project, self.limits.max_running)
         };
         let tasks = self.tree.all().filter_map(|node| self.view(node.id)).collect();
-        Snapshot { project, root: self.tree.root_id(), tasks }
+        Snapshot { project, root: self.tree.root_id(), tasks, quiet: self.is_quiet() }
     }
 
     /// Returns what there is to see of one task.

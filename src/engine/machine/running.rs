@@ -49,7 +49,7 @@ pub(super) enum Place {
 impl Machine {
     /// Starts a run for a task that has something to do, as soon as there is a slot.
     pub(super) fn wake(&mut self, now: Timestamp, task: TaskId, line: Place) {
-        if self.quitting || self.tree.get(task).is_none() || !self.has_work(task) {
+        if self.quitting || self.limits.hold || self.tree.get(task).is_none() || !self.has_work(task) {
             return;
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some() || life.edited) || self.is_completing(task) {
