@@ -295,7 +295,8 @@ impl Terminal {
         self.frames.set_pace(if watched { Pace::Normal } else { Pace::Relaxed });
     }
 
-    /// Looks how large the window is; says so when that is new.
+    /// Looks how large the window is; says so when that is new. Everything is drawn anew in any case: a window that
+    /// became small and large again has lost what was on it.
     fn measure(&mut self) {
         if let Ok(size) = self.tty.size()
             && size != self.size
@@ -303,8 +304,9 @@ impl Terminal {
             self.size = size;
             self.screen.resize(size.0, size.1);
             self.heard.push_back(Heard::Input(Input::Resize(size.0, size.1)));
-            self.request_frame(Reason::Resize);
         }
+        self.screen.invalidate();
+        self.request_frame(Reason::Resize);
     }
 
     /// Makes the screen whole again after a stop that nobody announced.
@@ -316,7 +318,6 @@ impl Terminal {
 
     fn redraw(&mut self) {
         self.measure();
-        self.screen.invalidate();
         self.request_frame(Reason::Input);
     }
 
