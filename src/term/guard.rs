@@ -218,3 +218,7 @@ fn raw(settings: &Termios) -> Termios {
     raw.make_raw();
     raw
 }
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

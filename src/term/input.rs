@@ -124,3 +124,7 @@ fn fill(tty: &Tty, parser: &mut Parser, buffer: &mut [u8]) -> End {
         Err(_) => End::Gone,
     }
 }
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

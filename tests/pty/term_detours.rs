@@ -68,6 +68,29 @@ fn a_real_shell_gets_its_terminal_back_and_can_resume_the_program() {
 }
 
 #[test]
+fn stopping_the_editor_stops_both_and_both_go_on() {
+    let world = World::new().with("PS1", "shell> ").with("HISTFILE", "/dev/null");
+    let script = world.script("edit", "echo ready; read line; echo \"got $line\"; exit 6");
+    let world = world.with("EDITOR", script.as_os_str());
+    let mut session = Session::start(&world, "/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], 60, 10);
+    session.wait_for_text("shell>");
+    session.send(format!("{}\r", example("terminal-probe").display()).as_bytes());
+    session.wait_for_text("probe 60x10");
+    session.press("e");
+    session.wait_for_text("ready");
+    session.press("ctrl-z");
+    session.wait_for_text("Stopped");
+    session.send(b"fg\r");
+    session.wait_for_bytes("the job", |bytes| memchr::memmem::find_iter(bytes, b"terminal-probe\r\n").count() >= 3);
+    session.send(b"words\r");
+    session.wait_for_text("editor ended with exit status: 6");
+    session.press("q");
+    session.wait_for_text("probe: bye");
+    session.send(b"exit\r");
+    session.wait_for_end();
+}
+
+#[test]
 fn a_stop_that_nobody_announced_is_repaired() {
     let world = World::new();
     let mut session = probe(&world);
