@@ -38,6 +38,16 @@ async fn a_closed_terminal_is_said_once_and_nothing_follows() {
 }
 
 #[tokio::test]
+async fn a_terminal_that_cannot_be_read_is_gone() {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+    drop(read);
+    // The writing end of a pipe: every read is an error.
+    let mut reader = Reader::start(Arc::new(Tty::over(write))).unwrap();
+    assert_eq!(reader.next().await, Some(vec![Heard::Input(Input::Closed)]));
+    assert_eq!(reader.next().await, None);
+}
+
+#[tokio::test]
 async fn after_a_stop_every_byte_is_left_for_the_next_reader() {
     let (tty, mut end) = device();
     let reader = Reader::start(Arc::clone(&tty)).unwrap();

@@ -98,7 +98,10 @@ async fn run() -> Result<End, TermError> {
             "p" => panic!("the probe panics"),
             "t" => drop(tokio::spawn(async { panic!("the task panics") })),
             "T" => drop(std::thread::spawn(|| panic!("the thread panics"))),
-            "b" => std::thread::sleep(Duration::from_secs(60)),
+            "b" => {
+                note("blocked");
+                std::thread::sleep(Duration::from_secs(60));
+            }
             "m" => terminal.set_mouse(true),
             "w" => terminal.set_wheel_as_arrows(true),
             "c" => terminal.set_cursor_shape(CursorShape::Bar),

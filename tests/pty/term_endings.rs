@@ -57,6 +57,7 @@ fn a_panic_restores_first_and_reports_then() {
     ended.assert_restored(1);
     assert_eq!(ended.code, 101);
     assert!(afterwards(&ended).contains("the probe panics"), "{:?}", afterwards(&ended));
+    assert_eq!(ended.traffic.count("the probe panics"), 1, "and not over the screen before");
 }
 
 #[test]
@@ -90,20 +91,14 @@ fn every_signal_that_ends_restores_the_terminal() {
 #[test]
 fn a_second_signal_ends_a_program_that_does_not_listen() {
     let world = World::new();
+    let log = world.path("log");
+    let world = world.with("PROBE_LOG", &log);
     let mut session = probe(&world);
     session.press("b");
-    // The loop is blocked now, or will be in a moment: it takes no signal out of the queue.
-    let mut exited = None;
+    session.wait_until("the block", || std::fs::read_to_string(&log).is_ok_and(|said| said.contains("blocked")));
     session.wait_until("the end", || {
         session.signal(Signal::TERM);
-        exited = rustix::process::waitid(
-            rustix::process::WaitId::Pid(session.pid()),
-            rustix::process::WaitIdOptions::EXITED
-                | rustix::process::WaitIdOptions::NOHANG
-                | rustix::process::WaitIdOptions::NOWAIT,
-        )
-        .unwrap();
-        exited.is_some()
+        session.has_exited()
     });
     let ended = session.wait_for_end();
     ended.assert_restored(1);

@@ -114,7 +114,7 @@ impl Session {
         self.master.as_ref().unwrap().resize(size).unwrap();
     }
 
-    pub fn pid(&self) -> Pid {
+    fn pid(&self) -> Pid {
         Pid::from_raw(i32::try_from(self.child.process_id().unwrap()).unwrap()).unwrap()
     }
 
@@ -168,6 +168,17 @@ impl Session {
     pub fn wait_until_stopped(&self) {
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
         self.wait_until("the stop", || waitid(WaitId::Pid(self.pid()), options).unwrap().is_some());
+    }
+
+    /// Tells whether the program has ended; it can still be waited for.
+    pub fn has_exited(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(self.pid()), options).unwrap().is_some()
+    }
+
+    /// Tells whether the program has read everything that was typed.
+    pub fn has_read_all(&self) -> bool {
+        rustix::io::ioctl_fionread(self.line.as_ref().unwrap()).unwrap() == 0
     }
 
     /// Tells whether the program has the terminal for itself: keys come one by one and unseen.
