@@ -13,4 +13,5 @@ pub mod model;
 pub mod process;
 pub mod provider;
 pub mod store;
+pub mod term;
 pub mod tools;
