@@ -14,4 +14,7 @@ pub mod process;
 pub mod provider;
 pub mod store;
 pub mod term;
+pub mod text;
+pub mod theme;
 pub mod tools;
+pub mod ui;

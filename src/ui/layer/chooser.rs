@@ -1,0 +1,100 @@
+//! A list that narrows while one types: palette, help, projects, colours, places for a task.
+
+use crate::base::{ProjectId, TaskId};
+use crate::model::task::Colour;
+use crate::ui::action::Action;
+use crate::ui::field::Field;
+use crate::ui::list::Cursor;
+
+/// What choosing an item means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pick {
+    Act(Action),
+    Colour(TaskId, Option<Colour>),
+    MoveBelow { task: TaskId, parent: TaskId },
+    Project(ProjectId),
+    Theme(String),
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub label: String,
+    /// What stands at the right: keys, a path.
+    pub note: String,
+    /// A heading that opens a group; shown above the first of it while nothing is typed.
+    pub group: Option<&'static str>,
+    pub pick: Pick,
+}
+
+/// The list.
+#[derive(Clone, Debug)]
+pub struct Chooser {
+    pub title: &'static str,
+    pub placeholder: &'static str,
+    pub query: Field,
+    items: Vec<Item>,
+    /// What fits what was typed, best first: place in `items`, and the bytes of the label that fit.
+    found: Vec<(usize, Vec<std::ops::Range<usize>>)>,
+    pub cursor: Cursor,
+}
+
+impl Chooser {
+    pub fn new(title: &'static str, placeholder: &'static str, items: Vec<Item>) -> Self {
+        let mut chooser =
+            Self { title, placeholder, query: Field::default(), items, found: Vec::new(), cursor: Cursor::default() };
+        chooser.refine();
+        chooser
+    }
+
+    /// Finds again what fits what was typed.
+    pub fn refine(&mut self) {
+        let query = self.query.content();
+        self.cursor = Cursor::default();
+        if query.trim().is_empty() {
+            self.found = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
+            return;
+        }
+        let labels: Vec<_> = self.items.iter().map(|item| item.label.as_str()).collect();
+        self.found = rank(&query, &labels);
+    }
+
+    pub fn step(&mut self, by: isize) {
+        self.cursor.step(by, self.found.len());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub fn chosen(&self) -> Option<&Item> {
+        self.found.get(self.cursor.chosen).map(|(place, _)| &self.items[*place])
+    }
+
+    /// Returns what is shown, with the bytes of each label that fit.
+    pub fn found(&self) -> impl Iterator<Item = (&Item, &[std::ops::Range<usize>])> {
+        self.found.iter().map(|(place, ranges)| (&self.items[*place], ranges.as_slice()))
+    }
+
+    /// Tells whether groups are shown: only while the list is in its own order.
+    pub fn grouped(&self) -> bool {
+        self.query.is_blank()
+    }
+}
+
+/// Returns the labels that have every word of `query`, those that begin with it first.
+fn rank(query: &str, labels: &[&str]) -> Vec<(usize, Vec<std::ops::Range<usize>>)> {
+    let words: Vec<_> = query.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let mut found: Vec<_> = labels
+        .iter()
+        .enumerate()
+        .filter_map(|(place, label)| {
+            let label = label.to_ascii_lowercase();
+            let ranges: Option<Vec<_>> =
+                words.iter().map(|word| label.find(word).map(|at| at..at + word.len())).collect();
+            ranges.map(|ranges| (place, ranges))
+        })
+        .collect();
+    found.sort_by_key(|(_, ranges)| ranges.first().map_or(0, |range| range.start));
+    found
+}
