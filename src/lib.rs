@@ -7,6 +7,7 @@ pub mod agent;
 pub mod base;
 pub mod cli;
 pub mod config;
+pub mod engine;
 pub mod git;
 pub mod model;
 pub mod process;

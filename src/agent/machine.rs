@@ -121,7 +121,7 @@ impl Machine {
     pub fn new(events: &[Event], limits: Limits, ids: IdSource) -> Self {
         let state = SessionState::replay(events);
         let halted = state.messages.iter().any(|message| message.from == Source::Interrupt)
-            || state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
+            || state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped));
         Self {
             ids,
             limits,
@@ -165,6 +165,11 @@ impl Machine {
     /// Tells whether the run is over.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)
+    }
+
+    /// Tells whether nothing is under way and nothing will be before somebody speaks, answers, or a process ends.
+    pub fn is_resting(&self) -> bool {
+        matches!(self.phase, Phase::Parked | Phase::Asking { .. })
     }
 
     /// Returns what the run is waiting for, in a word: nothing waits without a name.
@@ -222,7 +227,8 @@ impl Machine {
     }
 
     fn start(&mut self, now: Timestamp) {
-        let resume = resume::from_folds(&self.conversation, &self.state);
+        debug_assert_eq!(self.conversation.last_role(), self.state.turns.voice, "the folds disagree about who spoke last");
+        let resume = resume::of(&self.state);
         let started = RunStarted {
             shape: resume.shape(),
             profile: self.limits.profile.clone(),
@@ -410,7 +416,12 @@ impl Machine {
     }
 
     fn end(&mut self, exit: Exit) {
-        self.save(vec![RunEnded { exit: exit.clone() }.into()], Then::End(exit));
+        self.end_with(RunEnded::from(exit));
+    }
+
+    fn end_with(&mut self, ended: RunEnded) {
+        let exit = ended.exit.clone();
+        self.save(vec![ended.into()], Then::End(exit));
     }
 
     fn finish(&mut self, exit: Exit) {

@@ -2,7 +2,6 @@
 //! and run, so that they cannot disagree.
 
 use crate::agent::control::Control;
-use crate::agent::conversation::Conversation;
 use crate::agent::machine::About;
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, InterruptReason, Repaired, ResumeShape, ToolResult};
@@ -54,7 +53,7 @@ impl Resume {
             return true;
         }
         let cut_short = state.messages.iter().any(|message| message.from == Source::Interrupt);
-        let stopped = state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
+        let stopped = state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped));
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,
             Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => false,
@@ -64,17 +63,17 @@ impl Resume {
 
 /// Says how the session with this active log was left.
 pub fn classify(events: &[Event]) -> Resume {
-    from_folds(&Conversation::replay(events), &SessionState::replay(events))
+    of(&SessionState::replay(events))
 }
 
 /// As [`classify`], from what was already folded.
-pub fn from_folds(conversation: &Conversation, state: &SessionState) -> Resume {
+pub fn of(state: &SessionState) -> Resume {
     let open = &state.turns.open;
     if let [call] = open.as_slice() {
         match Control::of(&call.name) {
             Some(Control::Yield) => return Resume::PendingYield { call: call.clone() },
             // A call that was never accepted, because the run died before it could be, is as unfinished as any other.
-            Some(Control::Done) if matches!(state.turns.exit, Some(Exit::DonePassed | Exit::DoneFailed)) => {
+            Some(Control::Done) if matches!(state.turns.exit(), Some(Exit::DonePassed | Exit::DoneFailed)) => {
                 return Resume::PendingDone { call: call.clone() };
             }
             Some(Control::Done | Control::Fork) | None => {}
@@ -83,7 +82,7 @@ pub fn from_folds(conversation: &Conversation, state: &SessionState) -> Resume {
     if !open.is_empty() {
         return Resume::NeedsRepair { orphans: open.clone() };
     }
-    match conversation.last_role() {
+    match state.turns.voice {
         None => Resume::Fresh,
         Some(Role::User) => Resume::Interrupted,
         Some(Role::Assistant) => Resume::Parked,

@@ -20,7 +20,7 @@ pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
 pub use decisions::{Decision, Decisions};
 pub use messages::PendingMessages;
-pub use turns::{OpenCall, Turns};
+pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
 
 use crate::model::event::Event;

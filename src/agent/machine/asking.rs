@@ -173,7 +173,7 @@ impl Machine {
         if is(STOP) {
             let exit = Exit::Interrupted(InterruptReason::Stopped);
             let mut bodies: Vec<Body> = self.unwished(about).into_iter().collect();
-            bodies.push(RunEnded { exit: exit.clone() }.into());
+            bodies.push(RunEnded::from(exit.clone()).into());
             return self.save(bodies, Then::End(exit));
         }
         // Whoever answers wants the agent to go on, whatever cut it short before.

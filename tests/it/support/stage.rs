@@ -19,7 +19,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::driver::{self, Mailbox, Setup, Word};
+use mxd::agent::driver::{self, Ending, Mailbox, Setup, Word};
 use mxd::agent::machine::{Delivery, Limits};
 use mxd::agent::prepare::WorktreePreparer;
 use mxd::agent::prompt::{self, Card};
@@ -246,6 +246,7 @@ impl Stage {
             clock: Arc::clone(&self.clock),
             events,
             completions,
+            rest: driver::Rest::Stay,
         };
         Running { drive: Box::pin(driver::drive(setup, ear)), mailbox, store, task: self.task, seen, live, shown: 0 }
     }
@@ -276,7 +277,7 @@ pub const PRICES: mxd::provider::Prices = mxd::provider::Prices {
 
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
-    drive: Pin<Box<dyn Future<Output = Result<Exit, StoreError>> + Send>>,
+    drive: Pin<Box<dyn Future<Output = Result<Ending, StoreError>> + Send>>,
     pub mailbox: Mailbox,
     pub store: Store,
     pub task: TaskId,
@@ -336,7 +337,10 @@ impl Running {
                 return Poll::Ready(self.take(None));
             }
             match self.drive.as_mut().poll(cx) {
-                Poll::Ready(exit) => Poll::Ready(self.take(Some(exit.unwrap()))),
+                Poll::Ready(ending) => match ending.unwrap() {
+                    Ending::Exited(exit) => Poll::Ready(self.take(Some(exit))),
+                    Ending::Resting => unreachable!("it was told to stay"),
+                },
                 Poll::Pending => {
                     let news = self.take(None);
                     if news.is_empty() { Poll::Pending } else { Poll::Ready(news) }

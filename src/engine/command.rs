@@ -1,0 +1,189 @@
+//! What a person can ask of the engine, as plain data: the same from a screen, a command line and, later, a socket.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{AskId, MessageId, MicroUsd, TaskId};
+use crate::model::Image;
+use crate::model::task::{Colour, Recurring};
+
+/// A wish. Every one is answered with an [`Outcome`] or a fault that says why not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// Say something to a task. A task that is not at work is woken.
+    Send {
+        task: TaskId,
+        message: Outgoing,
+        mode: SendMode,
+    },
+    /// Take messages back that the agent has not been given yet.
+    Withdraw {
+        task: TaskId,
+        messages: Vec<MessageId>,
+    },
+    Answer {
+        task: TaskId,
+        ask: AskId,
+        reply: Reply,
+    },
+    /// Make a task below `parent`, before one of its sub tasks or last.
+    Create {
+        parent: TaskId,
+        before: Option<TaskId>,
+        draft: Draft,
+        start: Start,
+    },
+    Update {
+        task: TaskId,
+        changes: Changes,
+    },
+    /// Put a task away: its worktree goes, its work is archived.
+    Close {
+        task: TaskId,
+    },
+    /// Take a task and everything below it out of the tree. Work is archived.
+    Delete {
+        task: TaskId,
+    },
+    /// Start a task over: an empty conversation on a fresh branch. The old work is archived.
+    Reset {
+        task: TaskId,
+    },
+    /// Bring the worktree of a task back from its branch or its archive.
+    Restore {
+        task: TaskId,
+    },
+    /// Hang a task below another, before one of its sub tasks or last.
+    Move {
+        task: TaskId,
+        parent: TaskId,
+        before: Option<TaskId>,
+    },
+    Reorder {
+        parent: TaskId,
+        order: Vec<TaskId>,
+    },
+    /// Let a task work: a new one, a stopped one, one that waits for nothing.
+    Resume {
+        task: TaskId,
+    },
+    /// Cut the turn short and keep the agent.
+    Interrupt {
+        task: TaskId,
+    },
+    /// End runs. Their tasks stay in progress.
+    Stop {
+        scope: StopScope,
+    },
+    /// Summarise the conversation now.
+    Compact {
+        task: TaskId,
+    },
+    /// Let the command that a call waits for go on in the background.
+    Background {
+        task: TaskId,
+        call: String,
+    },
+    /// End a process in the background.
+    Kill {
+        task: TaskId,
+        process: String,
+    },
+    /// Stop everything, keep everything, end.
+    Quit,
+}
+
+/// Something to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outgoing {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// When a message reaches an agent that is at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SendMode {
+    /// At the next point where it can be spoken to.
+    #[default]
+    Steer,
+    /// When it would otherwise sleep.
+    Next,
+    /// Now: what it is doing is cut short.
+    Interrupt,
+}
+
+/// What a person says to an Ask.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// One of the choices, counted from zero.
+    Choice(usize),
+    Text(String),
+}
+
+/// What a new task is to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Draft {
+    pub title: String,
+    pub description: String,
+    /// Who does the work. Nothing: whoever does it by default.
+    pub profile: Option<String>,
+    pub budget: Option<MicroUsd>,
+    pub colour: Option<Colour>,
+    pub recurring: Recurring,
+}
+
+/// Whether a new task begins at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    #[default]
+    Now,
+    /// When it is first spoken to.
+    Later,
+    /// Not before it is made ready: it is a draft.
+    Draft,
+}
+
+/// What is to be different about a task. Nothing that is not said changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// `Some(None)` takes the limit away.
+    pub budget: Option<Option<MicroUsd>>,
+    pub colour: Option<Option<Colour>>,
+    pub recurring: Option<Recurring>,
+    /// Makes a draft of a task that has not begun, or readies one.
+    pub draft: Option<bool>,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Whose runs end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopScope {
+    Task(TaskId),
+    Subtree(TaskId),
+    All,
+}
+
+/// What a command came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    Created(TaskId),
+    Sent(MessageId),
+    /// Done, and something about it should be known.
+    Noted(String),
+}

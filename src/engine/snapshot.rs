@@ -1,0 +1,143 @@
+//! What is to be seen of a project at one moment, as plain data. Kept up to date with [`crate::engine::update::Update`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
+use crate::model::event::BackgroundRef;
+use crate::model::fold::{ContextSize, UsageTotals};
+use crate::model::live::Activity;
+use crate::model::message::Message;
+use crate::model::task::TaskNode;
+use crate::model::{Ask, Project};
+
+/// A project as a screen needs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub project: ProjectView,
+    pub root: TaskId,
+    /// Every task, parents before their sub tasks, in the order the person sees.
+    pub tasks: Vec<TaskView>,
+}
+
+impl Snapshot {
+    pub fn task(&self, id: TaskId) -> Option<&TaskView> {
+        self.tasks.iter().find(|task| task.node.id == id)
+    }
+}
+
+/// What a screen says of the project itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectView {
+    pub id: ProjectId,
+    pub name: String,
+    pub path: std::path::PathBuf,
+    pub base_branch: String,
+    /// What the whole project may cost from now on, if that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<MicroUsd>,
+    /// How many agents may work at once.
+    pub max_running: u32,
+    /// The model of the root, if one is set up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl ProjectView {
+    pub fn of(project: &Project, max_running: u32) -> Self {
+        Self {
+            id: project.id,
+            name: project.name.clone(),
+            path: project.path.clone(),
+            base_branch: project.base_branch.clone(),
+            budget: None,
+            max_running,
+            model: None,
+        }
+    }
+}
+
+/// A task, what its session adds up to, and what its run is doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskView {
+    pub node: TaskNode,
+    pub activity: Activity,
+    /// Since when it does that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Whether a run is alive, awake or asleep.
+    pub alive: bool,
+    /// Why nothing happens although something should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Wait>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// What waits for the person, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Ask>,
+    /// What was said and not yet taken in, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Message>,
+    pub usage: UsageTotals,
+    pub turns: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<BackgroundRef>,
+    /// When something last happened in its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffStat>,
+}
+
+impl TaskView {
+    /// Returns how full the context was at the last request.
+    pub fn context(&self) -> Option<ContextSize> {
+        self.usage.context
+    }
+
+    /// Tells whether an agent is at work on it right now.
+    pub fn is_working(&self) -> bool {
+        match self.activity {
+            Activity::Thinking | Activity::Streaming | Activity::Tool | Activity::Retrying | Activity::Compacting => {
+                true
+            }
+            Activity::Idle | Activity::Waiting | Activity::Stopped => false,
+        }
+    }
+}
+
+/// What a task waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum Wait {
+    /// As many agents as may work at once are at work. `ahead` are admitted first.
+    Slot { ahead: usize },
+    /// The worktree is being made ready.
+    Setup { step: String },
+    /// A sub task, or the answer of another task.
+    Task { task: TaskId },
+    /// Tasks that wait for each other, or for one that nobody works on: named from here to the end.
+    Stalled { chain: Vec<TaskId>, reason: String },
+    /// No byte has come from the model for a while.
+    Silence { since: Timestamp },
+}
+
+/// A request that failed and will be made again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    pub attempt: u32,
+    pub of: u32,
+    pub until: Timestamp,
+    pub reason: String,
+}
+
+/// How much a task's branch differs from where it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffStat {
+    pub files: usize,
+    pub added: usize,
+    pub removed: usize,
+    /// Whether some of it is not committed.
+    pub dirty: bool,
+}
