@@ -201,7 +201,11 @@ async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, turns: usize
     let ending = driver::drive(setup, ear).await?;
     drop(mailbox);
     seen.close();
-    if ending == Ending::Exited(Exit::DonePassed) { Ok(()) } else { Err(format!("the run ended with {ending:?}").into()) }
+    if ending == Ending::Exited(Exit::DonePassed) {
+        Ok(())
+    } else {
+        Err(format!("the run ended with {ending:?}").into())
+    }
 }
 
 /// Building a request must cost its bytes, however long the conversation is.
