@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
-use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared};
+use crate::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Machine, Prepared};
 use crate::agent::purse::Purse;
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp};
 use crate::model::conversation::ToolUse;
@@ -230,7 +230,11 @@ impl Run {
                     let _ = self.setup.events.send(event.clone());
                 }
             }
-            Input::Failed { .. } => self.shown_in_vain = true,
+            Input::Failed { .. } => {
+                self.shown_in_vain = true;
+                // Whoever waits for money must not wait until this run has tried again, or a person has answered.
+                self.setup.purse.release();
+            }
             Input::Start
             | Input::SaveFailed { .. }
             | Input::Heard { .. }
@@ -260,7 +264,11 @@ impl Run {
             }
             Effect::Count => self.count(),
             Effect::Reserve { tokens } => {
-                let verdict = self.setup.purse.reserve(self.estimate(tokens));
+                let verdict = match self.estimate(tokens) {
+                    Some(amount) => self.setup.purse.reserve(amount),
+                    None if self.setup.purse.is_limited() => BudgetVerdict::Unpriced,
+                    None => BudgetVerdict::Granted,
+                };
                 self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
             }
             Effect::CallModel { number, purpose, attempt } => self.call_model(number, purpose, attempt),
@@ -277,6 +285,17 @@ impl Run {
                     }
                 };
                 self.work.push(sleep.boxed());
+            }
+            Effect::AwaitMoney { timer } => {
+                self.sleep_cancel = CancellationToken::new();
+                let (cancel, freed) = (self.sleep_cancel.clone(), self.setup.purse.freed());
+                let wait = async move {
+                    tokio::select! {
+                        () = cancel.cancelled() => None,
+                        () = freed => Some(Input::Timer { timer }),
+                    }
+                };
+                self.work.push(wait.boxed());
             }
             Effect::CancelSleep { .. } => self.sleep_cancel.cancel(),
             Effect::Activity(activity) => self.setup.tools.live.send(Live::Activity { activity }),

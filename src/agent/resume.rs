@@ -50,7 +50,7 @@ impl Resume {
             return true;
         }
         // Waiting for an answer needs nobody to do the waiting.
-        if state.asks.iter().any(|ask| About::of(ask.kind).is_some()) {
+        if state.asks.iter().any(|ask| About::of(ask).is_some()) {
             return false;
         }
         // Whoever slept until a process ended has to be told that it is gone.

@@ -48,10 +48,10 @@ impl SessionState {
 
     pub fn apply(&mut self, event: &Event) {
         self.usage.apply(event);
+        self.turns.apply(event, &self.messages);
         self.messages.apply(event);
         self.decisions.apply(event, &self.asks);
         self.asks.apply(event);
-        self.turns.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{EventId, TurnId};
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, StopReason};
+use crate::model::fold::PendingMessages;
 
 /// A tool call without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +59,8 @@ impl Turns {
         self.last_exit.as_ref().map(|last| &last.exit)
     }
 
-    pub fn apply(&mut self, event: &Event) {
+    /// Takes in an event; `sent` are the messages that were pending before it.
+    pub fn apply(&mut self, event: &Event, sent: &PendingMessages) {
         match &event.body {
             Body::ToolCall(call) => {
                 self.open.push(OpenCall { call: call.call.clone(), name: call.name.clone() });
@@ -73,9 +75,12 @@ impl Turns {
                 }
                 self.last_exit = None;
             }
-            Body::MessagesConsumed(_) => {
+            Body::MessagesConsumed(consumed) => {
                 self.last_exit = None;
-                self.voice = Some(Role::User);
+                // A wish that nobody is shown is no part of the conversation.
+                if consumed.ids.iter().any(|id| sent.get(*id).is_some_and(|message| message.from.is_visible())) {
+                    self.voice = Some(Role::User);
+                }
             }
             Body::AssistantText(said) if said.text.trim().is_empty() => {}
             Body::AssistantText(_) | Body::Thinking(_) => self.voice = Some(Role::Assistant),

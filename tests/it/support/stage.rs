@@ -32,7 +32,7 @@ use mxd::model::message::{Message, Source};
 use mxd::model::{Answer, Live, SessionState};
 use mxd::process::Environment;
 use mxd::provider::http::{HttpProvider, Timeouts};
-use mxd::provider::{Catalogue, Credential, Facts, Gate, Provider};
+use mxd::provider::{Catalogue, Credential, Facts, Gate, Prices, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
 use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Tokens};
@@ -80,6 +80,7 @@ pub struct Stage {
     pub brake: Arc<Brake>,
     /// What is paid from, made anew for every run.
     pub purse: Box<dyn Fn() -> Purse + Send + Sync>,
+    pub prices: Option<Prices>,
 }
 
 /// Limits that a test against loopback never meets unless it wants to.
@@ -112,6 +113,7 @@ impl Stage {
             limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
             brake: Arc::default(),
             purse: Box::new(Purse::default),
+            prices: Some(PRICES),
         }
     }
 
@@ -130,6 +132,7 @@ impl Stage {
             limits: self.limits.clone(),
             brake: Arc::clone(&self.brake),
             purse: Box::new(Purse::default),
+            prices: self.prices,
         }
     }
 
@@ -237,7 +240,7 @@ impl Stage {
             provider: Arc::clone(&self.provider),
             gate: Arc::clone(&self.gate),
             catalogue: Catalogue::new(BTreeMap::new()),
-            facts: Facts { window, max_output: 4_096, prices: Some(PRICES) },
+            facts: Facts { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),
             purse: (self.purse)(),
@@ -267,13 +270,8 @@ impl Stage {
 }
 
 /// A dollar a million, so that a test can compute in its head.
-pub const PRICES: mxd::provider::Prices = mxd::provider::Prices {
-    input: 1_000_000,
-    output: 1_000_000,
-    cache_read: None,
-    cache_write_5m: None,
-    cache_write_1h: None,
-};
+pub const PRICES: Prices =
+    Prices { input: 1_000_000, output: 1_000_000, cache_read: None, cache_write_5m: None, cache_write_1h: None };
 
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
