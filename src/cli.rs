@@ -15,6 +15,7 @@ mod place;
 mod projects;
 mod run;
 mod say;
+mod screen;
 mod task;
 mod tree;
 mod work;
@@ -29,13 +30,13 @@ use console::{Console, Failure};
 
 /// Terminal mission control for a tree of coding agents.
 #[derive(Parser)]
-#[command(name = "mxd", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(name = "mxd", version, about, disable_help_subcommand = true)]
 struct Cli {
     /// Work on the repository at PATH instead of the one you are in.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
     project: Option<PathBuf>,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -101,21 +102,22 @@ pub fn main() -> ExitCode {
     let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {
-        Command::Init(args) => init::run(&mut console, &place, &args),
-        Command::Config(args) => config::run(&mut console, &place, args),
-        Command::Mcp(args) => mcp::run(&mut console, &place, args),
-        Command::Run(args) => run::run(&mut console, &place, args),
-        Command::Send(args) => say::send(&mut console, &place, &args),
-        Command::Asks(args) => asks::run(&mut console, &place, &args),
-        Command::Answer(args) => say::answer(&mut console, &place, &args),
-        Command::Stop(args) => say::stop(&mut console, &place, &args),
-        Command::Task(args) => task::run(&mut console, &place, args),
-        Command::Restore(args) => task::restore(&mut console, &place, &args),
-        Command::Cost(args) => cost::run(&mut console, &place, &args),
-        Command::Projects(args) => projects::run(&mut console, &args),
-        Command::Tree(args) => tree::run(&mut console, &place, &args),
-        Command::Log(args) => log::run(&mut console, &place, &args),
-        Command::Check(args) => check::run(&mut console, &place, &args),
+        None => screen::run(&mut console, &place),
+        Some(Command::Init(args)) => init::run(&mut console, &place, &args),
+        Some(Command::Config(args)) => config::run(&mut console, &place, args),
+        Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
+        Some(Command::Run(args)) => run::run(&mut console, &place, args),
+        Some(Command::Send(args)) => say::send(&mut console, &place, &args),
+        Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),
+        Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),
+        Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
+        Some(Command::Task(args)) => task::run(&mut console, &place, args),
+        Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
+        Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
+        Some(Command::Projects(args)) => projects::run(&mut console, &args),
+        Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
+        Some(Command::Log(args)) => log::run(&mut console, &place, &args),
+        Some(Command::Check(args)) => check::run(&mut console, &place, &args),
     };
     match done {
         Ok(code) => ExitCode::from(code),

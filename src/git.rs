@@ -17,6 +17,7 @@ pub mod commit;
 mod entry;
 mod error;
 pub mod include;
+pub mod patch;
 pub mod place;
 mod program;
 mod refs;

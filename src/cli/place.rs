@@ -13,6 +13,7 @@ use crate::store::registry::Registry;
 use crate::store::{Sessions, StoreError};
 
 /// Where the person stands.
+#[derive(Clone)]
 pub struct Here {
     chosen: Option<PathBuf>,
 }

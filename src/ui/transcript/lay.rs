@@ -26,7 +26,7 @@ pub const GUTTER: usize = 3;
 pub struct Page<'a> {
     pub width: usize,
     pub unfolded: bool,
-    pub glyphs: &'a Glyphs,
+    pub glyphs: &'static Glyphs,
     pub zone: &'a jiff::tz::TimeZone,
 }
 

@@ -17,7 +17,7 @@ pub fn prose(text: &str, page: &Page<'_>) -> Vec<Row> {
 
 /// Returns how Markdown is laid out here.
 pub fn markdown_page(page: &Page<'_>) -> markdown::Page {
-    markdown::Page::new(page.room(), *page.glyphs)
+    markdown::Page::new(page.room(), page.glyphs)
 }
 
 /// Returns text as it is, wrapped.

@@ -1,0 +1,8 @@
+//! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
+
+mod chores;
+mod drafts;
+pub mod screen;
+mod themes;
+
+pub use screen::{End, Options, run};
