@@ -9,5 +9,6 @@ pub mod machine;
 pub mod request;
 pub mod snapshot;
 pub mod stall;
+pub mod tools;
 pub mod tree_text;
 pub mod update;
