@@ -109,7 +109,8 @@ async fn answer(asked: impl Future<Output = Result<String, String>>, tokens: &To
             Err(reason) => Reply::error(reason),
         },
         () = overdue(tokens) => Reply::error(
-            "Interrupted while it was under way: it may have been done all the same. Look with get_tree before you repeat it.",
+            "Interrupted while it was under way: it may have been done all the same. Look with get_tree before you \
+             repeat it.",
         ),
     }
 }

@@ -39,13 +39,16 @@ fn blocks() -> bool {
 
 impl Handler for Clarify {
     const NAME: &'static str = names::CLARIFY;
-    const DESCRIPTION: &'static str = "Asks the person something that only they can decide: what is wanted, which of two readings is \
-        meant, whether a risk may be taken. One question per call, asked early: a guess that is wrong costs more than the wait. \
-        The answer comes as a message. After a question that blocks call yield; otherwise go on with what does not depend on it. \
-        What the code says, look up; what the task above knows, ask it with send_message. You cannot pass while a question is \
-        open.";
+    const DESCRIPTION: &'static str = "Asks the person something that only they can decide: what is wanted, which of \
+        two readings is meant, whether a risk may be taken. One question per call, asked early: a guess that is wrong \
+        costs more than the wait. The answer comes as a message. After a question that blocks call yield; otherwise \
+        go on with what does not depend on it. What the code says, look up; what the task above knows, ask it with \
+        send_message. You cannot pass while a question is open.";
     const EFFECT: Effect = Effect::Opaque;
-    const EXAMPLE: &'static str = r#"{"question": "Should old sessions stay valid after a password change?", "detail": "Today they do. Ending them logs out every device.", "choices": ["End them", "Keep them"], "default": "End them", "block": false}"#;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"question": "Should a password change end the other sessions?", "detail": "Today it does not.", "#,
+        r#""choices": ["End them", "Keep them"], "default": "End them", "block": false}"#
+    );
 
     type Input = Input;
 

@@ -23,9 +23,9 @@ pub(super) struct Input {
 impl Handler for CloseTask {
     const NAME: &'static str = names::CLOSE_TASK;
     const DESCRIPTION: &'static str = concat!(
-        "Puts a sub task away that needs nothing more, yours or one below it: its worktree goes, its branch, conversation and \
-         result stay, and what was not committed is archived. Merge first what you want of it. A message wakes it again. \
-         Refused while it or something below it is in progress. ",
+        "Puts a sub task away that needs nothing more, yours or one below it: its worktree goes, its branch, \
+         conversation and result stay, and what was not committed is archived. Merge first what you want of it. A \
+         message wakes it again. Refused while it or something below it is in progress. ",
         mildest_first!()
     );
     const EFFECT: Effect = Effect::Opaque;

@@ -42,17 +42,18 @@ pub(super) struct Input {
     /// update_task makes it ready. Default now.
     #[serde(default)]
     start: Start,
-    /// The task it goes below: an id or the start of one. Default: yours.
+    /// The task it goes below: an id or the start of one. That task, not you, is told what came of it. Default:
+    /// yours.
     #[serde(default)]
     parent: Option<String>,
-    /// The most it may cost with everything below it, in US dollars. Default: the project's own limit, if it has one.
+    /// The most it may cost with everything below it, in US dollars. Default: as configured.
     #[serde(default)]
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,
     /// The profile of the agent that does it, if you were told of one. Default: the usual one.
     #[serde(default)]
     profile: Option<String>,
-    /// A mark for the person: red for a bug, blue a feature, green a clean-up, yellow speed, purple research, gray a chore.
+    /// A mark for the person. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
     #[serde(default)]
     colour: Option<fields::Colour>,
     /// For the root only: the task comes round again. reset: each round begins with an empty conversation. continue: it
@@ -63,14 +64,19 @@ pub(super) struct Input {
 
 impl Handler for CreateTask {
     const NAME: &'static str = names::CREATE_TASK;
-    const DESCRIPTION: &'static str = "Hands work down: makes a sub task and sets an agent to work on it. The agent gets a \
-        branch and a worktree of its own, made from the last commit of the branch above it: commit before you delegate, or it \
-        will not see your changes. It knows the title, the description and your messages, and nothing of this conversation, so \
-        the description must say goal, scope and why. Worth it for parts that are independent and large enough for a \
-        briefing. What came of it reaches you as a message; until then go on with something else, or yield. Its commits stay \
-        on its branch until you merge them. Look with search_tasks whether it was done or tried before.";
+    const DESCRIPTION: &'static str = "Hands work down: makes a sub task and sets an agent to work on it. The agent \
+        gets a branch and a worktree of its own, made from the last commit of the branch above it: commit before you \
+        delegate, or it will not see your changes. It knows the title, the description and your messages, and nothing \
+        of this conversation, so the description must say goal, scope and why. Worth it for parts that are \
+        independent and large enough for a briefing. What came of it reaches you as a message; until then go on with \
+        something else, or yield. Its commits stay on its branch until you merge them. Look with search_tasks whether \
+        it was done or tried before.";
     const EFFECT: Effect = Effect::Opaque;
-    const EXAMPLE: &'static str = r#"{"title": "Limit login attempts", "description": "Goal: after 5 failed logins within a minute an account answers 429 for a minute. Scope: src/auth only, no new dependency. Why: password guessing was seen in production. Known: attempts are logged in src/auth/log.rs. Check: tests for the limit and for its end."}"#;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"title": "Limit login attempts", "description": "Goal: after 5 failed logins within a minute an account "#,
+        r#"answers 429 for a minute. Scope: src/auth, no new dependency. Why: passwords are being guessed. Known: "#,
+        r#"failures are logged in src/auth/log.rs. Check: tests for the limit and for its end.", "budget_usd": 5}"#
+    );
 
     type Input = Input;
 
@@ -81,8 +87,8 @@ impl Handler for CreateTask {
         };
         if input.description.trim().is_empty() {
             return Reply::error(
-                "\"description\" is empty: its agent would know nothing but the title. Say the goal, the scope and why. Nothing \
-                 was done.",
+                "\"description\" is empty: its agent would know nothing but a title. Say the goal, the scope and why. \
+                 Nothing was done.",
             );
         }
         let request = Request::CreateTask {

@@ -23,9 +23,9 @@ pub(super) struct Input {
 impl Handler for DeleteTask {
     const NAME: &'static str = names::DELETE_TASK;
     const DESCRIPTION: &'static str = concat!(
-        "Takes a sub task and everything below it out of the tree, with conversations, results and branches; work that was not \
-         merged is archived. For what was made by mistake. A finished task is closed instead: its result can then still be \
-         found. Refused while something in it is at work. ",
+        "Takes a sub task and everything below it out of the tree, with conversations, results and branches; work \
+         that was not merged is archived. For what was made by mistake. A finished task is closed instead: its result \
+         can then still be found. Refused while something in it is at work. ",
         mildest_first!()
     );
     const EFFECT: Effect = Effect::Opaque;

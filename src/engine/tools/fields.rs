@@ -43,7 +43,8 @@ pub(super) fn budget(dollars: Option<f64>) -> Result<Option<MicroUsd>, String> {
     match MicroUsd::from_dollars(dollars) {
         Some(budget) if budget > MicroUsd::ZERO => Ok(Some(budget)),
         Some(_) | None => Err(format!(
-            "\"budget_usd\" cannot be {dollars}: give an amount of US dollars above zero, or leave it out. Nothing was done."
+            "\"budget_usd\" cannot be {dollars}: give an amount of US dollars above zero, or leave it out. \
+             Nothing was done."
         )),
     }
 }

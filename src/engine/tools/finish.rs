@@ -43,8 +43,8 @@ impl Finish {
             // An agent whose worktree is broken must be able to say that it failed.
             Err(_) if verdict == Verdict::Failed => None,
             Err(reason) => Some(format!(
-                "whether everything is committed could not be found out: {reason}. Look with git status; if the worktree is \
-                 beyond repair, the task has failed."
+                "whether everything is committed could not be found out: {reason}. Look with git status; if the \
+                 worktree is beyond repair, the task has failed."
             )),
         }
     }
@@ -63,8 +63,8 @@ fn left_over(files: &[String]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "the worktree has uncommitted changes: {}{more}. Commit what belongs to the task, undo or ignore what does not, \
-         then call done again.",
+        "the worktree has uncommitted changes: {}{more}. Commit what belongs to the task, undo or ignore what does \
+         not, then call done again.",
         named.join(", ")
     )
 }

@@ -22,11 +22,11 @@ pub(super) struct Input {
 
 impl Handler for ForkTaskContext {
     const NAME: &'static str = names::FORK_TASK_CONTEXT;
-    const DESCRIPTION: &'static str = "Copies your conversation into a sub task, so that its agent begins with all you have read and decided \
-        instead of with a briefing. Make the task with create_task and start: later, fork, then send it a message: it starts \
-        then, from the last commit of your branch. Worth it when the sub task needs most of what you know; otherwise a good \
-        description is cheaper, because a long conversation is paid for at every turn. Must be the only call of its turn. \
-        Afterwards you are still yourself.";
+    const DESCRIPTION: &'static str = "Copies your conversation into a sub task, so that its agent begins with all \
+        you have read and decided instead of with a briefing. Make the task with create_task and start: later, fork, \
+        then send it a message: it starts then, from the last commit of your branch. Worth it when the sub task needs \
+        most of what you know; otherwise a good description is cheaper, because a long conversation is paid for at \
+        every turn. Must be the only call of its turn. Afterwards you are still yourself.";
     const EFFECT: Effect = Effect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 

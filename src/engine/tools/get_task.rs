@@ -22,7 +22,8 @@ pub(super) struct Input {
 
 impl Handler for GetTask {
     const NAME: &'static str = names::GET_TASK;
-    const DESCRIPTION: &'static str = "Shows one task, anywhere in the tree: status, branch, worktree, cost, description and results. At most about 24 KB.";
+    const DESCRIPTION: &'static str = "Shows one task, anywhere in the tree: status, branch, worktree, cost, \
+        description and results. At most about 24 KB.";
     const EFFECT: Effect = Effect::Reads;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 

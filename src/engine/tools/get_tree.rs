@@ -26,9 +26,9 @@ pub(super) struct Input {
 
 impl Handler for GetTree {
     const NAME: &'static str = names::GET_TREE;
-    const DESCRIPTION: &'static str = "Shows the tree of tasks, one line each: id, status, title, and which one is you. At most about 12 KB; what does \
-        not fit is counted: ask for a part of the tree with below. No need to look again and again: you are told when a sub \
-        task ends.";
+    const DESCRIPTION: &'static str = "Shows the tree of tasks, one line each: id, status, title, and which one is \
+        you. At most about 12 KB; what does not fit is counted: ask for a part of the tree with below. No need to \
+        look again and again: you are told when a sub task ends.";
     const EFFECT: Effect = Effect::Reads;
     const EXAMPLE: &'static str = r#"{"below": "01JZ8Q4W3M5N"}"#;
 

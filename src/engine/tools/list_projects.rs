@@ -22,8 +22,8 @@ pub(super) struct Input {}
 
 impl Handler for ListProjects {
     const NAME: &'static str = names::LIST_PROJECTS;
-    const DESCRIPTION: &'static str = "Lists the other projects of this machine, with their ids and folders: those to which \
-        send_message_to_project can speak. Open ones hear it at once.";
+    const DESCRIPTION: &'static str = "Lists the other projects of this machine, with their ids and folders: those to \
+        which send_message_to_project can speak. Open ones hear it at once.";
     const EFFECT: Effect = Effect::Reads;
     const EXAMPLE: &'static str = "{}";
 

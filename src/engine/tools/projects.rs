@@ -21,6 +21,6 @@ pub trait Projects: Send + Sync + 'static {
     /// Returns all but one's own.
     fn list(&self) -> Vec<ProjectEntry>;
 
-    /// Says something to the root of the project that an agent calls `project`. Answered with what the agent is to read.
+    /// Says something to the root of the project that an agent calls `project`. Returns what the agent is to read.
     fn send<'a>(&'a self, project: &'a str, message: &'a str) -> BoxFuture<'a, Result<String, String>>;
 }

@@ -26,8 +26,9 @@ pub(super) struct Input {
 
 impl Handler for ReorderTasks {
     const NAME: &'static str = names::REORDER_TASKS;
-    const DESCRIPTION: &'static str = "Puts the sub tasks of a task in the order in which the person should see them, such as the order in which they \
-        will be merged. It changes nothing else: not when they run, nor who waits for whom.";
+    const DESCRIPTION: &'static str = "Puts the sub tasks of a task in the order in which the person should see them, \
+        such as the order in which they will be merged. It changes nothing else: not when they run, nor who waits for \
+        whom.";
     const EFFECT: Effect = Effect::Opaque;
     const EXAMPLE: &'static str = r#"{"order": ["01JZ8Q4W3M5N", "01JZ8Q4Z0R7T"]}"#;
 

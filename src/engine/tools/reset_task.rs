@@ -23,10 +23,10 @@ pub(super) struct Input {
 impl Handler for ResetTask {
     const NAME: &'static str = names::RESET_TASK;
     const DESCRIPTION: &'static str = concat!(
-        "Starts a sub task over, yours or one below it: its conversation is emptied, its branch and worktree go and are made \
-         anew from the branch above it, its old work is archived. It then waits for a message from you. For an agent that has \
-         gone wrong beyond what a message can set right; say in the description what went wrong (update_task). Refused while \
-         it is at work. ",
+        "Starts a sub task over, yours or one below it: its conversation is emptied, its branch and worktree go and \
+         are made anew from the branch above it, its old work is archived. It then waits for a message from you. For \
+         an agent that has gone wrong beyond what a message can set right; say in the description what went wrong \
+         (update_task). Refused while it is at work. ",
         mildest_first!()
     );
     const EFFECT: Effect = Effect::Opaque;

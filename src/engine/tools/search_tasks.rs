@@ -29,9 +29,9 @@ pub(super) struct Input {
 
 impl Handler for SearchTasks {
     const NAME: &'static str = names::SEARCH_TASKS;
-    const DESCRIPTION: &'static str = "Finds tasks of this project by the words of their titles, descriptions and results, closed ones too, best \
-        match first. Look here before you make a task or begin one: it may be done, under way, or have been tried and failed \
-        for a reason.";
+    const DESCRIPTION: &'static str = "Finds tasks of this project by the words of their titles, descriptions and \
+        results, closed ones too, best match first. Look here before you make a task or begin one: it may be done, \
+        under way, or have been tried and failed for a reason.";
     const EFFECT: Effect = Effect::Reads;
     const EXAMPLE: &'static str = r#"{"query": "login rate limit"}"#;
 

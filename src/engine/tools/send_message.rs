@@ -27,14 +27,15 @@ pub(super) struct Input {
 
 impl Handler for SendMessage {
     const NAME: &'static str = names::SEND_MESSAGE;
-    const DESCRIPTION: &'static str = "Says something to a task above yours or to a direct sub task. An agent at work reads it at its next \
-        pause; one that sleeps or is finished is woken; a sub task that has not begun is started, from the last commit of your \
-        branch, so commit first. Upwards: a question, a surprise, something that changes the plan; your result goes into done \
-        instead. Downwards: a correction, an answer, the next step; it is milder than closing, resetting or deleting a sub \
-        task and usually enough. Every message costs the other a turn: no thanks, no progress that nobody waits for. Other \
-        tasks are reached through the task above.";
+    const DESCRIPTION: &'static str = "Says something to a task above yours or to a direct sub task. An agent at work \
+        reads it at its next pause; one that sleeps or is finished is woken; a sub task that has not begun is \
+        started, from the last commit of your branch, so commit first. Upwards: a question, a surprise, something \
+        that changes the plan; your result goes into done instead. Downwards: a correction, an answer, the next step; \
+        it is milder than closing, resetting or deleting a sub task and usually enough. Every message costs the other \
+        a turn: no thanks, no progress that nobody waits for. Other tasks are reached through the task above.";
     const EFFECT: Effect = Effect::Opaque;
-    const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N", "message": "The limit must be per account, not per address. Tests for both, please.", "request_reply": false}"#;
+    const EXAMPLE: &'static str =
+        r#"{"task": "01JZ8Q4W3M5N", "message": "Limit by account, not by address, and test that in src/auth."}"#;
 
     type Input = Input;
 

@@ -23,11 +23,15 @@ pub(super) struct Input {
 
 impl Handler for SendMessageToProject {
     const NAME: &'static str = names::SEND_MESSAGE_TO_PROJECT;
-    const DESCRIPTION: &'static str = "Says something to the root of another project of this machine, such as a change that it \
-        must follow or a question about its interface. It is kept until that project reads it, which may be long: do not wait \
-        for an answer. Work in that repository is its own agents' business; never change its files yourself.";
+    const DESCRIPTION: &'static str = "Says something to the root of another project of this machine, such as a \
+        change that it must follow or a question about its interface. It is kept until that project reads it, which \
+        may be long: do not wait for an answer. Work in that repository is its own agents' business; never change its \
+        files yourself.";
     const EFFECT: Effect = Effect::Opaque;
-    const EXAMPLE: &'static str = r#"{"project": "web-client", "message": "From the API project: /login answers 429 with Retry-After from version 2.3 on. Please show the wait to people."}"#;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"project": "web-client", "message": "From the API project: from version 2.3 on, /login may answer 429 "#,
+        r#"with Retry-After. Please tell people how long to wait."}"#
+    );
 
     type Input = Input;
 

@@ -38,9 +38,9 @@ pub(super) struct Input {
 
 impl Handler for UpdateTask {
     const NAME: &'static str = names::UPDATE_TASK;
-    const DESCRIPTION: &'static str = "Changes what is written down of a sub task, yours or one below it: the fields you give and no \
-        others, all of them or, if one is refused, none. An agent that has begun is not told: if it must know, send it a \
-        message too.";
+    const DESCRIPTION: &'static str = "Changes what is written down of a sub task, yours or one below it: the fields \
+        you give and no others, all of them or, if one is refused, none. An agent that has begun is not told: if it \
+        must know, send it a message too.";
     const EFFECT: Effect = Effect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N", "budget_usd": 5}"#;
 
