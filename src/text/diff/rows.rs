@@ -267,7 +267,7 @@ impl DiffRows {
         row.push(Span::decoration(" ", ink(role)));
         let mut spans = colours.spans(line, at, over);
         if self.options.spaces == Spaces::Visible {
-            spans = spans.into_iter().flat_map(|span| visible_spaces(span, self.options.page.glyphs.space)).collect();
+            spans = spans.into_iter().flat_map(|span| visible_spaces(&span, self.options.page.glyphs.space)).collect();
         }
         let mut parts = wrap::spans(&spans, self.text_width(), &[], &[], Break::Anywhere);
         if part >= parts.len() {
