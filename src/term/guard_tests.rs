@@ -11,14 +11,15 @@ use super::*;
 struct Line {
     tty: Arc<Tty>,
     master: Box<dyn MasterPty + Send>,
-    _slave: Box<dyn portable_pty::SlavePty + Send>,
+    /// Held open: the system forgets the settings of a line that nobody has open.
+    slave: Box<dyn portable_pty::SlavePty + Send>,
 }
 
 impl Line {
     fn open() -> Self {
         let pair = portable_pty::native_pty_system().openpty(PtySize::default()).unwrap();
         let file = File::options().read(true).write(true).open(pair.master.tty_name().unwrap()).unwrap();
-        Self { tty: Arc::new(Tty::over(file.into())), master: pair.master, _slave: pair.slave }
+        Self { tty: Arc::new(Tty::over(file.into())), master: pair.master, slave: pair.slave }
     }
 
     fn is_raw(&self) -> bool {
@@ -120,8 +121,8 @@ fn a_terminal_that_is_gone_is_left_without_a_word() {
     let line = Line::open();
     let guard = Guard::new(Arc::clone(&line.tty));
     guard.enter(&Mode::SCREEN, Origin::Now).unwrap();
-    let Line { tty, master, _slave } = line;
-    drop((master, _slave));
+    let Line { tty, master, slave } = line;
+    drop((master, slave));
     guard.leave();
     assert!(guard.enter(&Mode::SCREEN, Origin::Now).is_err());
     drop(tty);

@@ -91,6 +91,7 @@ async fn run() -> Result<End, TermError> {
         }
         match key.as_str() {
             "q" => {
+                note("quitting");
                 terminal.close().await;
                 return Ok(End::Quit);
             }
@@ -107,7 +108,7 @@ async fn run() -> Result<End, TermError> {
             "c" => terminal.set_cursor_shape(CursorShape::Bar),
             "z" | "ctrl-z" => {
                 terminal.suspend().await?;
-                seen.note = "back from the shell".to_owned();
+                "back from the shell".clone_into(&mut seen.note);
             }
             "e" => match terminal.lend(edit()).await? {
                 Lent::Back(outcome) => seen.note = outcome,

@@ -176,11 +176,6 @@ impl Session {
         waitid(WaitId::Pid(self.pid()), options).unwrap().is_some()
     }
 
-    /// Tells whether the program has read everything that was typed.
-    pub fn has_read_all(&self) -> bool {
-        rustix::io::ioctl_fionread(self.line.as_ref().unwrap()).unwrap() == 0
-    }
-
     /// Tells whether the program has the terminal for itself: keys come one by one and unseen.
     pub fn is_raw(&self) -> bool {
         is_raw(self.line.as_ref().unwrap())
