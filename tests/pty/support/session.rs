@@ -28,7 +28,7 @@ pub struct Session {
     master: Option<Box<dyn MasterPty + Send>>,
     keyboard: Option<Box<dyn Write + Send>>,
     /// Held open: the system forgets the settings of a terminal that nobody has open.
-    _slave: Option<Box<dyn SlavePty + Send>>,
+    slave: Option<Box<dyn SlavePty + Send>>,
     line: Option<File>,
     shown: Arc<Shown>,
     watching: Option<JoinHandle<()>>,
@@ -88,7 +88,7 @@ impl Session {
             child,
             keyboard: Some(pair.master.take_writer().unwrap()),
             master: Some(pair.master),
-            _slave: Some(pair.slave),
+            slave: Some(pair.slave),
             line: Some(line),
             shown,
             watching: Some(std::thread::spawn(move || watch(output, &watched))),
@@ -230,7 +230,7 @@ impl Session {
 
     /// Closes our ends of the line, so that the watcher sees the end of what was written.
     fn close_line(&mut self) {
-        self._slave = None;
+        self.slave = None;
         self.line = None;
         if let Some(watching) = self.watching.take() {
             watching.join().unwrap();
