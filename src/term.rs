@@ -28,5 +28,5 @@ pub use frames::{FrameLimiter, Pace, Reason, When};
 pub use notify::Progress;
 pub use query::Rgb;
 pub use signals::{Stop, StopSignal};
-pub use surroundings::{Colours, Display, Emulator, Multiplexer, Surroundings};
+pub use surroundings::{Charset, Colours, Display, Emulator, Multiplexer, Surroundings};
 pub use terminal::{ANSWER_PATIENCE, CursorShape, Event, Lent, Options, TermError, Terminal};

@@ -138,7 +138,7 @@ fn a_slow_terminal_gets_fewer_frames_and_never_two_at_once() {
     world.pass(Duration::from_secs(1));
     assert!((5..=7).contains(&world.frames.len()), "{:?}", world.frames);
     for pair in world.frames.windows(2) {
-        assert!(pair[1] - pair[0] >= 400 * MS);
+        assert!(pair[1] >= pair[0] + 400 * MS);
     }
     assert!(*world.frames.last().unwrap() >= 1_999 * MS, "what was asked in flight is drawn after it");
     assert_eq!(world.limiter.deadline(), None);

@@ -11,14 +11,15 @@ use super::*;
 struct Line {
     tty: Arc<Tty>,
     master: Box<dyn MasterPty + Send>,
-    _slave: Box<dyn portable_pty::SlavePty + Send>,
+    /// Held open: the system forgets the settings of a line that nobody has open.
+    slave: Box<dyn portable_pty::SlavePty + Send>,
 }
 
 impl Line {
     fn open() -> Self {
         let pair = portable_pty::native_pty_system().openpty(PtySize::default()).unwrap();
         let file = File::options().read(true).write(true).open(pair.master.tty_name().unwrap()).unwrap();
-        Self { tty: Arc::new(Tty::over(file.into())), master: pair.master, _slave: pair.slave }
+        Self { tty: Arc::new(Tty::over(file.into())), master: pair.master, slave: pair.slave }
     }
 
     fn is_raw(&self) -> bool {
@@ -120,24 +121,49 @@ fn a_terminal_that_is_gone_is_left_without_a_word() {
     let line = Line::open();
     let guard = Guard::new(Arc::clone(&line.tty));
     guard.enter(&Mode::SCREEN, Origin::Now).unwrap();
-    let Line { tty, master, _slave } = line;
-    drop((master, _slave));
+    let Line { tty, master, slave } = line;
+    drop((master, slave));
     guard.leave();
     assert!(guard.enter(&Mode::SCREEN, Origin::Now).is_err());
     drop(tty);
 }
 
-#[test]
-fn a_terminal_that_takes_nothing_is_given_up_and_its_settings_restored() {
+/// A terminal whose other end nobody reads, filled to the brim after the screen was entered.
+fn stuck() -> (Arc<Tty>, Arc<Guard>, portable_pty::PtyPair) {
     let pair = portable_pty::native_pty_system().openpty(PtySize::default()).unwrap();
     let path = pair.master.tty_name().unwrap();
     let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::NONBLOCK;
     let tty = Arc::new(Tty::over(rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap()));
-    let guard = Guard::new(Arc::clone(&tty));
+    let guard = Arc::new(Guard::new(Arc::clone(&tty)));
     guard.enter(&Mode::SCREEN, Origin::Now).unwrap();
     let entry = tty.entry().unwrap();
-    // Nobody reads at the other end: the line fills up.
-    while tty.write_frame(entry, &[b'x'; 4096]) != crate::term::device::Wrote::Full {}
+    for piece in [4096, 1] {
+        while tty.write_frame(entry, &vec![b'x'; piece]) != crate::term::device::Wrote::Full {}
+    }
+    (tty, guard, pair)
+}
+
+fn is_cooked(tty: &Tty) -> bool {
+    tty.settings().unwrap().local_modes.contains(LocalModes::ICANON)
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_is_given_up_and_its_settings_restored() {
+    let (tty, guard, _pair) = stuck();
     guard.leave();
-    assert!(tty.settings().unwrap().local_modes.contains(LocalModes::ICANON));
+    assert!(is_cooked(&tty));
+}
+
+#[test]
+fn whoever_comes_while_another_restores_waits_until_it_is_done() {
+    let (tty, guard, _pair) = stuck();
+    let slow = Arc::clone(&guard);
+    let first = std::thread::spawn(move || slow.leave());
+    while !guard.modes().is_empty() {
+        std::thread::yield_now();
+    }
+    assert!(!is_cooked(&tty), "the first one is still at it");
+    guard.leave();
+    assert!(is_cooked(&tty));
+    first.join().unwrap();
 }

@@ -17,8 +17,7 @@ pub struct Surroundings {
     pub no_color: bool,
     /// The background is dark, where a variable says so.
     pub dark: Option<bool>,
-    /// The locale can show more than ASCII.
-    pub is_unicode: bool,
+    pub charset: Charset,
     /// The graphical session, for its clipboard program.
     pub display: Display,
 }
@@ -61,6 +60,14 @@ pub enum Colours {
     True,
 }
 
+/// The characters that the locale can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charset {
+    Ascii,
+    #[default]
+    Unicode,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Display {
     #[default]
@@ -94,7 +101,7 @@ impl Surroundings {
             colours: colours(&term, &program, &get, multiplexer),
             no_color: has("NO_COLOR"),
             dark: get("COLORFGBG").and_then(|value| dark(&value)),
-            is_unicode: is_unicode(&get),
+            charset: charset(&get),
             display: display(&has),
         }
     }
@@ -169,13 +176,14 @@ fn dark(value: &str) -> Option<bool> {
     }
 }
 
-fn is_unicode(get: &impl Fn(&str) -> Option<String>) -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(get);
-    locale.is_none_or(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        // Without a character set a locale says nothing, except for the two that mean ASCII.
-        if locale.contains('.') { locale.contains("utf") } else { !matches!(locale.as_str(), "c" | "posix") }
-    })
+fn charset(get: &impl Fn(&str) -> Option<String>) -> Charset {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(get).map(|locale| locale.to_ascii_lowercase());
+    match locale.as_deref() {
+        Some("c" | "posix") => Charset::Ascii,
+        // Without a character set a locale says nothing.
+        Some(locale) if locale.contains('.') && !locale.contains("utf") => Charset::Ascii,
+        Some(_) | None => Charset::Unicode,
+    }
 }
 
 fn display(has: &impl Fn(&str) -> bool) -> Display {

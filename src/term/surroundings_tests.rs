@@ -65,9 +65,9 @@ fn the_background_variable_is_read_from_its_end() {
 
 #[test]
 fn a_locale_without_unicode_is_believed() {
-    assert!(read(&[]).is_unicode);
-    assert!(read(&[("LANG", "en_GB.UTF-8")]).is_unicode);
-    assert!(!read(&[("LANG", "en_GB.UTF-8"), ("LC_ALL", "C")]).is_unicode);
-    assert!(read(&[("LC_ALL", "C.utf8")]).is_unicode);
-    assert!(!read(&[("LANG", "de_DE.ISO-8859-1")]).is_unicode);
+    assert_eq!(read(&[]).charset, Charset::Unicode);
+    assert_eq!(read(&[("LANG", "en_GB.UTF-8")]).charset, Charset::Unicode);
+    assert_eq!(read(&[("LANG", "en_GB.UTF-8"), ("LC_ALL", "C")]).charset, Charset::Ascii);
+    assert_eq!(read(&[("LC_ALL", "C.utf8")]).charset, Charset::Unicode);
+    assert_eq!(read(&[("LANG", "de_DE.ISO-8859-1")]).charset, Charset::Ascii);
 }

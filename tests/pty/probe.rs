@@ -1,7 +1,8 @@
 //! A small program on the terminal room alone: it shows what it hears, and leaves in every way there is.
 //!
 //! The tests beside it drive it in a real terminal. Keys: `q` quits, `x` ends with an error, `p` `t` `T` panic here, in
-//! a task and in a thread, `e` opens `$EDITOR`, `z` and Ctrl-Z suspend, `m` `w` `c` switch modes on, `b` blocks the loop.
+//! a task and in a thread, `e` opens `$EDITOR`, `z` and Ctrl-Z suspend, `m` `w` `c` switch modes on, `h` hides the cursor,
+//! `b` blocks the loop.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ struct Seen {
     heard: usize,
     frames: usize,
     note: String,
+    hides_cursor: bool,
 }
 
 enum End {
@@ -91,6 +93,7 @@ async fn run() -> Result<End, TermError> {
         }
         match key.as_str() {
             "q" => {
+                note("quitting");
                 terminal.close().await;
                 return Ok(End::Quit);
             }
@@ -104,10 +107,11 @@ async fn run() -> Result<End, TermError> {
             }
             "m" => terminal.set_mouse(true),
             "w" => terminal.set_wheel_as_arrows(true),
+            "h" => seen.hides_cursor = true,
             "c" => terminal.set_cursor_shape(CursorShape::Bar),
             "z" | "ctrl-z" => {
                 terminal.suspend().await?;
-                seen.note = "back from the shell".to_owned();
+                "back from the shell".clone_into(&mut seen.note);
             }
             "e" => match terminal.lend(edit()).await? {
                 Lent::Back(outcome) => seen.note = outcome,
@@ -144,5 +148,7 @@ fn view(frame: &mut Frame<'_>, seen: &Seen, background: &str) {
         let style = if row == 0 { Style::new().fg(Color::Green) } else { Style::new() };
         frame.buffer_mut().set_stringn(0, row, line, area.width.into(), style);
     }
-    frame.set_cursor_position((0, area.height.saturating_sub(1)));
+    if !seen.hides_cursor {
+        frame.set_cursor_position((0, area.height.saturating_sub(1)));
+    }
 }

@@ -11,6 +11,18 @@ fn probe(world: &World) -> Session {
     session
 }
 
+/// Starts the probe by typing its name at the prompt of a shell with job control.
+fn probe_in_a_shell(world: &World) -> Session {
+    std::os::unix::fs::symlink(example("terminal-probe"), world.path("probe")).unwrap();
+    let mut session = Session::start(world, "/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], 60, 10);
+    session.send(b"PS1='shell> '\r");
+    session
+        .wait_for("the prompt", |screen| screen.contents().lines().any(|line| line == "shell> " || line == "shell>"));
+    session.send(b"./probe\r");
+    session.wait_for_text("probe 60x10");
+    session
+}
+
 #[test]
 fn a_suspended_program_leaves_the_terminal_as_it_was_and_comes_back() {
     let world = World::new();
@@ -47,11 +59,8 @@ fn a_stop_signal_from_outside_is_a_suspension() {
 
 #[test]
 fn a_real_shell_gets_its_terminal_back_and_can_resume_the_program() {
-    let world = World::new().with("PS1", "shell> ").with("HISTFILE", "/dev/null");
-    let mut session = Session::start(&world, "/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], 60, 10);
-    session.wait_for_text("shell>");
-    session.send(format!("{}\r", example("terminal-probe").display()).as_bytes());
-    session.wait_for_text("probe 60x10");
+    let world = World::new();
+    let mut session = probe_in_a_shell(&world);
     session.press("z");
     session.wait_for_text("Stopped");
     session.send(b"echo $((6 * 7))\r");
@@ -69,19 +78,16 @@ fn a_real_shell_gets_its_terminal_back_and_can_resume_the_program() {
 
 #[test]
 fn stopping_the_editor_stops_both_and_both_go_on() {
-    let world = World::new().with("PS1", "shell> ").with("HISTFILE", "/dev/null");
+    let world = World::new();
     let script = world.script("edit", "echo ready; read line; echo \"got $line\"; exit 6");
     let world = world.with("EDITOR", script.as_os_str());
-    let mut session = Session::start(&world, "/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], 60, 10);
-    session.wait_for_text("shell>");
-    session.send(format!("{}\r", example("terminal-probe").display()).as_bytes());
-    session.wait_for_text("probe 60x10");
+    let mut session = probe_in_a_shell(&world);
     session.press("e");
     session.wait_for_text("ready");
     session.press("ctrl-z");
     session.wait_for_text("Stopped");
     session.send(b"fg\r");
-    session.wait_for_bytes("the job", |bytes| memchr::memmem::find_iter(bytes, b"terminal-probe\r\n").count() >= 3);
+    session.wait_for_bytes("the job", |bytes| memchr::memmem::find_iter(bytes, b"./probe\r\n").count() >= 3);
     session.send(b"words\r");
     session.wait_for_text("editor ended with exit status: 6");
     session.press("q");

@@ -115,6 +115,8 @@ fn modes_that_were_switched_on_later_are_switched_off_too() {
             .iter()
             .all(|mode| memchr::memmem::find(bytes, mode.as_bytes()).is_some())
     });
+    session.press("h");
+    session.wait_for("the hidden cursor", vt100::Screen::hide_cursor);
     session.press("q");
     let ended = session.wait_for_end();
     ended.assert_restored(1);

@@ -24,12 +24,9 @@ impl Traffic {
             let on = |mode: &str| Switch { mode: mode.to_owned(), on: true };
             let off = |mode: &str| Switch { mode: mode.to_owned(), on: false };
             match (sequence.parameters.as_str(), sequence.last) {
-                (private, 'h' | 's') if private.starts_with('?') => {
-                    // Saved and then set is one switch.
-                    if !(sequence.last == 'h' && switches.last() == Some(&on(private))) {
-                        switches.push(on(private));
-                    }
-                }
+                // Saved and then set is one switch.
+                (private, 'h') if switches.last() == Some(&on(private)) => {}
+                (private, 'h' | 's') if private.starts_with('?') => switches.push(on(private)),
                 (private, 'l' | 'r') if private.starts_with('?') => switches.push(off(private)),
                 ("22;2", 't') => switches.push(on("title")),
                 ("23;2", 't') => switches.push(off("title")),

@@ -3,6 +3,8 @@
 //! Each row is its text; below a row that is not plain stand its runs of style: `  3-9 bold accent on panel`. Colours
 //! are named by the caller, such as by the roles of a theme, and else by their value.
 
+use std::fmt::Write;
+
 use vt100::{Cell, Color, Screen};
 
 /// Returns the text of a screen, without the blanks at the ends of rows and without empty rows at the end.
@@ -14,10 +16,8 @@ pub fn text(screen: &Screen) -> String {
 
 /// Returns a screen with its styles. `name` may give a colour a better name than its value.
 pub fn styled(screen: &Screen, name: impl Fn(Color) -> Option<String>) -> String {
-    let (rows, columns): (u16, u16) = {
-        let (r, c) = screen.size();
-        (r.into(), c.into())
-    };
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (u16::from(rows), u16::from(columns));
     let mut out = String::new();
     for (row, line) in (0..rows).zip(screen.rows(0, columns)) {
         out.push_str(line.trim_end());
@@ -29,7 +29,7 @@ pub fn styled(screen: &Screen, name: impl Fn(Color) -> Option<String>) -> String
         while start < styles.len() {
             let end = start + styles[start..].iter().take_while(|style| **style == styles[start]).count();
             if !styles[start].is_empty() {
-                out.push_str(&format!("  {start}-{} {}\n", end - 1, styles[start]));
+                writeln!(out, "  {start}-{} {}", end - 1, styles[start]).unwrap();
             }
             start = end;
         }

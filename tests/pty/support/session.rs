@@ -28,7 +28,7 @@ pub struct Session {
     master: Option<Box<dyn MasterPty + Send>>,
     keyboard: Option<Box<dyn Write + Send>>,
     /// Held open: the system forgets the settings of a terminal that nobody has open.
-    _slave: Option<Box<dyn SlavePty + Send>>,
+    slave: Option<Box<dyn SlavePty + Send>>,
     line: Option<File>,
     shown: Arc<Shown>,
     watching: Option<JoinHandle<()>>,
@@ -88,7 +88,7 @@ impl Session {
             child,
             keyboard: Some(pair.master.take_writer().unwrap()),
             master: Some(pair.master),
-            _slave: Some(pair.slave),
+            slave: Some(pair.slave),
             line: Some(line),
             shown,
             watching: Some(std::thread::spawn(move || watch(output, &watched))),
@@ -176,11 +176,6 @@ impl Session {
         waitid(WaitId::Pid(self.pid()), options).unwrap().is_some()
     }
 
-    /// Tells whether the program has read everything that was typed.
-    pub fn has_read_all(&self) -> bool {
-        rustix::io::ioctl_fionread(self.line.as_ref().unwrap()).unwrap() == 0
-    }
-
     /// Tells whether the program has the terminal for itself: keys come one by one and unseen.
     pub fn is_raw(&self) -> bool {
         is_raw(self.line.as_ref().unwrap())
@@ -235,7 +230,7 @@ impl Session {
 
     /// Closes our ends of the line, so that the watcher sees the end of what was written.
     fn close_line(&mut self) {
-        self._slave = None;
+        self.slave = None;
         self.line = None;
         if let Some(watching) = self.watching.take() {
             watching.join().unwrap();
