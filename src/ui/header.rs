@@ -33,7 +33,7 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     }
     let right_width = joined(&parts);
     let left_room = room.saturating_sub(right_width + 2);
-    paint::line(buffer, area, 0, &paint::cut(&left, left_room, &theme.glyphs));
+    paint::line(buffer, area, 0, &paint::cut(&left, left_room, theme.glyphs));
     parts.sort_by_key(|part| part.place);
     let mut spans = Vec::new();
     for part in parts {
@@ -59,7 +59,7 @@ fn joined(parts: &[Part]) -> usize {
 
 fn parts(model: &Model, cx: &Cx<'_>) -> Vec<Part> {
     let theme = cx.theme;
-    let glyphs = &theme.glyphs;
+    let glyphs = theme.glyphs;
     let total = model.world.total();
     let mut parts = Vec::new();
     let mut add = |place: u8, text: String, role: Role| {

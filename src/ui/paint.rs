@@ -69,7 +69,7 @@ pub fn frame(buffer: &mut Buffer, area: Rect, theme: &Theme, edge: Edge, title: 
         Edge::Focused => (theme.style(Role::BorderFocus), theme.style(Role::TitleFocus)),
         Edge::Quiet => (theme.style(Role::Border), theme.style(Role::Title)),
     };
-    let g = &theme.glyphs;
+    let g = theme.glyphs;
     let (right, bottom) = (area.right() - 1, area.bottom() - 1);
     for x in area.x + 1..right {
         buffer.set_string(x, area.y, g.rule, border);
@@ -108,7 +108,7 @@ pub fn heading_line(buffer: &mut Buffer, area: Rect, style: Style, title: &Line<
         note_width = 0;
     }
     let room = inner.saturating_sub(note_width);
-    let title = cut(title, room.saturating_sub(2), &theme.glyphs);
+    let title = cut(title, room.saturating_sub(2), theme.glyphs);
     if title.width() == 0 {
         return;
     }

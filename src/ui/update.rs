@@ -136,3 +136,7 @@ fn go_to(model: &mut Model, task: TaskId) {
     model.tree.select(&model.world, task);
     model.detail.show(crate::ui::detail::Tab::Transcript);
 }
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

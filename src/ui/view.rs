@@ -124,7 +124,7 @@ fn rule(
     if area.width < 2 || area.height == 0 {
         return;
     }
-    let glyphs = &cx.theme.glyphs;
+    let glyphs = cx.theme.glyphs;
     let style = cx.theme.style(if frame_focused { Role::BorderFocus } else { Role::Border });
     for x in area.x + 1..area.right() - 1 {
         buffer.set_string(x, area.y, glyphs.rule, style);
@@ -195,7 +195,7 @@ fn tab_line(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     paint::line(buffer, area, 0, &Line::from(spans));
     if room > 6 && in_detail {
         let inner = Rect { width: area.width.saturating_sub(1), ..area };
-        paint::right(buffer, inner, 0, &paint::fit(&title, room, &theme.glyphs), theme.style(Role::Strong));
+        paint::right(buffer, inner, 0, &paint::fit(&title, room, theme.glyphs), theme.style(Role::Strong));
     }
 }
 
@@ -223,7 +223,7 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
         );
         let end = paint::text(buffer, row, (1, 0), &label, theme.style(Role::Text));
         let room = usize::from(row.right().saturating_sub(end + 3));
-        let note = paint::fit(&offer.note, room, &theme.glyphs);
+        let note = paint::fit(&offer.note, room, theme.glyphs);
         paint::right(buffer, Rect { width: row.width.saturating_sub(1), ..row }, 0, &note, theme.style(Role::Muted));
         if at == popup.cursor.chosen {
             paint::tint(buffer, row, theme.style(Role::Selection));

@@ -1,62 +1,59 @@
 //! How the screen says numbers, times and states. One place, so that the same thing is never said in two ways.
 
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
 use crate::base::Timestamp;
 use crate::engine::command::SendMode;
 use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::ask::AskKind;
 use crate::model::live::Activity;
 use crate::model::task::{Colour, Status};
+use crate::text::humane;
 use crate::theme::{Glyphs, Role};
 
 /// Returns a count of tokens: `812`, `41k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
-    let value = count as f64;
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..10_000 => format!("{:.1}k", value / 1e3),
-        10_000..999_500 => format!("{:.0}k", value / 1e3),
-        _ => format!("{:.1}M", value / 1e6),
-    }
+    humane::count(count)
 }
 
-/// Returns a duration as briefly as it can be understood: `0.4 s`, `12 s`, `3 min`, `2 h 05`, `4 d`.
+/// Returns how long something took.
 pub fn duration(millis: u64) -> String {
-    let seconds = millis / 1_000;
-    match seconds {
-        0 if millis == 0 => "0 s".to_owned(),
-        0..10 => format!("{:.1} s", millis as f64 / 1e3),
-        10..120 => format!("{seconds} s"),
-        120..3_600 => format!("{} min", seconds / 60),
-        3_600..86_400 => format!("{} h {:02}", seconds / 3_600, seconds % 3_600 / 60),
-        _ => format!("{} d", seconds / 86_400),
-    }
+    humane::took(Duration::from_millis(millis))
 }
 
-/// Returns the time from `since` to `now` in whole seconds and more: it is said once a second.
+/// Returns the time from `since` to `now`. It is said once a second.
 pub fn elapsed(since: Timestamp, now: Timestamp) -> String {
-    let millis = u64::try_from(now.as_millis() - since.as_millis()).unwrap_or(0);
-    if millis < 10_000 { format!("{} s", millis / 1_000) } else { duration(millis) }
+    humane::elapsed(Duration::from_millis(u64::try_from(now.as_millis() - since.as_millis()).unwrap_or(0)))
 }
 
 /// Returns how long until `until`, rounded up, so that it never says zero too early.
 pub fn remaining(until: Timestamp, now: Timestamp) -> String {
     let millis = u64::try_from(until.as_millis() - now.as_millis()).unwrap_or(0);
     let seconds = millis.div_ceil(1_000);
-    if seconds < 120 { format!("{seconds} s") } else { duration(seconds * 1_000) }
+    humane::elapsed(Duration::from_secs(seconds))
 }
 
 /// Returns the time of day as a person reads it.
-pub fn time_of_day(at: Timestamp, zone: &jiff::tz::TimeZone) -> String {
-    zoned(at, zone).strftime("%H:%M").to_string()
+pub fn time_of_day(at: Timestamp, zone: &TimeZone) -> String {
+    humane::time_of_day(at, offset(at, zone))
 }
 
 /// Returns the day as a person reads it.
-pub fn day(at: Timestamp, zone: &jiff::tz::TimeZone) -> String {
-    zoned(at, zone).strftime("%A %-d %B %Y").to_string()
+pub fn day(at: Timestamp, zone: &TimeZone) -> String {
+    humane::date(at, offset(at, zone))
 }
 
-fn zoned(at: Timestamp, zone: &jiff::tz::TimeZone) -> jiff::Zoned {
-    jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(zone.clone())
+/// Tells whether two moments are on the same day.
+pub fn same_day(one: Timestamp, other: Timestamp, zone: &TimeZone) -> bool {
+    humane::day(one, offset(one, zone)) == humane::day(other, offset(other, zone))
+}
+
+/// Returns how far ahead of UTC clocks were at that moment: it is not the same in summer and in winter.
+fn offset(at: Timestamp, zone: &TimeZone) -> i32 {
+    let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    zone.to_offset(moment).seconds()
 }
 
 pub fn activity(activity: Activity) -> &'static str {
@@ -115,18 +112,6 @@ pub fn state(task: &TaskView, is_root: bool, glyphs: &Glyphs) -> (&'static str, 
         Status::Passed => (glyphs.passed, Role::Ok),
         Status::Failed => (glyphs.failed, Role::Error),
         Status::Closed => (glyphs.closed, Role::Faint),
-    }
-}
-
-pub fn colour_role(colour: Colour) -> Role {
-    match colour {
-        Colour::Red => Role::TaskRed,
-        Colour::Orange => Role::TaskOrange,
-        Colour::Yellow => Role::TaskYellow,
-        Colour::Green => Role::TaskGreen,
-        Colour::Blue => Role::TaskBlue,
-        Colour::Purple => Role::TaskPurple,
-        Colour::Gray => Role::TaskGray,
     }
 }
 

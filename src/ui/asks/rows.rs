@@ -50,7 +50,7 @@ fn plain(ask: AskId, row: Row) -> AskRow {
 }
 
 fn head(state: &State, world: &World, cx: &Cx<'_>, task: TaskId, ask: &Ask, columns: usize, out: &mut Vec<AskRow>) {
-    let glyphs = &cx.theme.glyphs;
+    let glyphs = cx.theme.glyphs;
     let later = state.is_later(ask.id);
     let note = if state.is_sent(ask.id) {
         "sent".to_owned()
@@ -112,7 +112,7 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
             out.push(AskRow { ask: ask.id, row, cursor: None, choice: Some(number) });
         }
     }
-    answer(state, &cx.theme.glyphs, ask.id, columns, out);
+    answer(state, cx.theme.glyphs, ask.id, columns, out);
 }
 
 fn answer(state: &State, glyphs: &Glyphs, id: AskId, columns: usize, out: &mut Vec<AskRow>) {

@@ -77,7 +77,7 @@ pub fn view(
     let field = state.draft(task.node.id).map_or(&empty, |draft| &draft.field);
     if field.is_empty() {
         let words = format!("message {}{}", title(task), theme.glyphs.ellipsis);
-        let words = paint::fit(&words, room, &theme.glyphs);
+        let words = paint::fit(&words, room, theme.glyphs);
         paint::text(buffer, inner, (0, 0), &words, theme.style(Role::Placeholder));
         return focused.then_some(Position::new(inner.x, inner.y));
     }
@@ -146,7 +146,7 @@ fn draw_chips(state: &State, task: &TaskView, cx: &Cx<'_>, area: Rect, buffer: &
     for (path, _) in images {
         let name = path.rsplit('/').next().unwrap_or(path);
         spans.push(Span::styled(
-            format!(" {} ", paint::fit(&sanitize::line(name), 24, &theme.glyphs)),
+            format!(" {} ", paint::fit(&sanitize::line(name), 24, theme.glyphs)),
             theme.style(Role::Chip),
         ));
         spans.push(Span::raw(" "));
@@ -157,10 +157,10 @@ fn draw_chips(state: &State, task: &TaskView, cx: &Cx<'_>, area: Rect, buffer: &
         spans.push(Span::styled("not read yet: ", theme.style(Role::Muted)));
         let room = usize::from(area.width).saturating_sub(40 + width::of(&count)).max(8);
         let text = sanitize::line(last);
-        spans.push(Span::styled(format!(" {} ", paint::fit(&text, room, &theme.glyphs)), theme.style(Role::Chip)));
+        spans.push(Span::styled(format!(" {} ", paint::fit(&text, room, theme.glyphs)), theme.style(Role::Chip)));
         spans.push(Span::styled(format!("{count}  ctrl-r takes it back"), theme.style(Role::Faint)));
     }
-    paint::line(buffer, area, 0, &paint::cut(&Line::from(spans), usize::from(area.width), &theme.glyphs));
+    paint::line(buffer, area, 0, &paint::cut(&Line::from(spans), usize::from(area.width), theme.glyphs));
 }
 
 /// Returns the place above the cursor where completions are offered.

@@ -1,11 +1,14 @@
-//! What a task has changed: a unified diff as rows, file by file, with files that can be folded.
+//! What a task has changed: file by file, each with its counts, and rows only for what is looked at.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::base::TaskId;
-use crate::text::{Row, Span, width};
+use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
+use crate::text::markdown;
+use crate::text::width::{self, Cut};
+use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
 
 /// The diff of a task.
@@ -13,6 +16,7 @@ use crate::theme::{Glyphs, Role};
 pub struct DiffState {
     task: Option<TaskId>,
     text: Option<Result<String, String>>,
+    files: Rc<Vec<FileDiff>>,
     pub loading: bool,
     folded: BTreeSet<usize>,
     pub top: usize,
@@ -27,6 +31,7 @@ impl Clone for DiffState {
         Self {
             task: self.task,
             text: self.text.clone(),
+            files: Rc::clone(&self.files),
             loading: self.loading,
             folded: self.folded.clone(),
             top: self.top,
@@ -36,11 +41,17 @@ impl Clone for DiffState {
     }
 }
 
-/// Rows, and where files begin in them.
+/// A diff at a width: where files begin, and what each of them has.
 #[derive(Debug, Default)]
 pub struct Laid {
-    pub rows: Vec<Row>,
-    pub files: Vec<usize>,
+    files: Rc<Vec<FileDiff>>,
+    /// Nothing for a file that is folded.
+    rows: Vec<Option<DiffRows>>,
+    /// The row of each file's name.
+    pub starts: Vec<usize>,
+    pub len: usize,
+    columns: usize,
+    glyphs: Option<&'static Glyphs>,
 }
 
 impl DiffState {
@@ -59,11 +70,13 @@ impl DiffState {
     }
 
     pub fn take(&mut self, task: TaskId, text: Result<String, String>) {
-        if self.task == Some(task) {
-            self.loading = false;
-            self.text = Some(text);
-            self.laid = RefCell::default();
+        if self.task != Some(task) {
+            return;
         }
+        self.loading = false;
+        self.files = Rc::new(text.as_deref().map(diff::parse).unwrap_or_default());
+        self.text = Some(text);
+        self.laid = RefCell::default();
     }
 
     pub fn text(&self) -> Option<&str> {
@@ -74,13 +87,13 @@ impl DiffState {
         self.text.as_ref().and_then(|text| text.as_ref().err().map(String::as_str))
     }
 
-    pub fn laid(&self, columns: usize, glyphs: &Glyphs) -> Rc<Laid> {
+    pub fn laid(&self, columns: usize, glyphs: &'static Glyphs) -> Rc<Laid> {
         if let Some((at, laid)) = &*self.laid.borrow()
             && *at == columns
         {
             return Rc::clone(laid);
         }
-        let laid = Rc::new(lay(self.text().unwrap_or_default(), &self.folded, columns, glyphs));
+        let laid = Rc::new(Laid::new(&self.files, &self.folded, columns, glyphs));
         *self.laid.borrow_mut() = Some((columns, Rc::clone(&laid)));
         laid
     }
@@ -92,8 +105,8 @@ impl DiffState {
         self.laid = RefCell::default();
     }
 
-    pub fn fold_all(&mut self, files: usize) {
-        self.folded = (0..files).collect();
+    pub fn fold_all(&mut self) {
+        self.folded = (0..self.files.len()).collect();
         self.laid = RefCell::default();
         self.top = 0;
     }
@@ -102,40 +115,77 @@ impl DiffState {
         self.folded.clear();
         self.laid = RefCell::default();
     }
+
+    pub fn forget_layout(&self) {
+        self.laid.borrow_mut().take();
+    }
 }
 
-fn lay(text: &str, folded: &BTreeSet<usize>, columns: usize, glyphs: &Glyphs) -> Laid {
-    let mut laid = Laid::default();
-    let mut hidden = false;
-    for line in text.lines() {
-        let line = width::visible(line);
-        if let Some(name) = line.strip_prefix("diff --git ") {
-            let file = laid.files.len();
-            hidden = folded.contains(&file);
-            if file > 0 {
-                laid.rows.push(Row::blank());
-            }
-            laid.files.push(laid.rows.len());
-            let sign = if hidden { glyphs.folded } else { glyphs.unfolded };
-            let name = name.rsplit_once(" b/").map_or(name, |(_, name)| name).to_owned();
-            laid.rows.push(Row::new(vec![
-                Span::decoration(format!(" {sign} "), Role::Muted),
-                Span::new(name, Role::DiffFile),
-            ]));
-            continue;
+/// The columns before a diff.
+const INDENT: usize = 3;
+
+impl Laid {
+    fn new(files: &Rc<Vec<FileDiff>>, folded: &BTreeSet<usize>, columns: usize, glyphs: &'static Glyphs) -> Self {
+        let mut laid = Self { files: Rc::clone(files), columns, glyphs: Some(glyphs), ..Self::default() };
+        let page = markdown::Page::new(columns.saturating_sub(INDENT + 1), glyphs);
+        for (at, file) in files.iter().enumerate() {
+            // A row of air between two files.
+            laid.len += usize::from(at > 0);
+            laid.starts.push(laid.len);
+            let rows = (!folded.contains(&at)).then(|| DiffRows::new(file, DiffOptions::new(page)));
+            laid.len += 1 + rows.as_ref().map_or(0, DiffRows::len);
+            laid.rows.push(rows);
         }
-        if hidden || line.starts_with("index ") || line.starts_with("--- ") || line.starts_with("+++ ") {
-            continue;
-        }
-        let role = match line.as_bytes().first() {
-            Some(b'+') => Role::DiffAdd,
-            Some(b'-') => Role::DiffRemove,
-            Some(b'@') => Role::DiffHunk,
-            _ => Role::DiffContext,
-        };
-        let mut row = Row::new(vec![Span::decoration("   ", Role::Text), Span::new(line.into_owned(), role)]);
-        row.truncate(columns.saturating_sub(1), glyphs.ellipsis);
-        laid.rows.push(row);
+        laid
     }
-    laid
+
+    /// Returns the file that a row belongs to.
+    pub fn file_at(&self, row: usize) -> usize {
+        self.starts.partition_point(|start| *start <= row).saturating_sub(1)
+    }
+
+    /// Returns up to `count` rows from row `from` on.
+    pub fn window(&self, from: usize, count: usize) -> Vec<Row> {
+        let mut out = Vec::with_capacity(count);
+        let end = (from + count).min(self.len);
+        let mut row = from;
+        while row < end {
+            let file = self.file_at(row);
+            let start = self.starts.get(file).copied().unwrap_or(0);
+            if row == start {
+                out.push(self.name(file));
+                row += 1;
+                continue;
+            }
+            let (first, here) = (row - start - 1, end - row);
+            let made = match (self.rows.get(file).and_then(Option::as_ref), self.files.get(file)) {
+                (Some(rows), Some(diff)) => rows.rows(diff, first, here),
+                _ => Vec::new(),
+            };
+            row += made.len().max(1);
+            if made.is_empty() {
+                out.push(Row::blank());
+            }
+            out.extend(made.into_iter().map(|mut row| {
+                row.spans.insert(0, Span::decoration(" ".repeat(INDENT), Role::Text));
+                row
+            }));
+        }
+        out
+    }
+
+    fn name(&self, at: usize) -> Row {
+        let (Some(file), Some(glyphs)) = (self.files.get(at), self.glyphs) else { return Row::blank() };
+        let sign = if self.rows.get(at).is_some_and(Option::is_some) { glyphs.unfolded } else { glyphs.folded };
+        let counts = format!("  +{} -{}", file.added(), file.removed());
+        let room = self.columns.saturating_sub(INDENT + 1 + width::of(&counts));
+        let path = width::visible(file.path()).replace('\n', " ");
+        let name = width::truncate(&path, room, Cut::Middle, glyphs.ellipsis).into_owned();
+        Row::new(vec![
+            Span::decoration(format!(" {sign} "), Role::Muted),
+            Span::new(name, Role::DiffFile),
+            Span::decoration(format!("  +{}", file.added()), Role::DiffPlus),
+            Span::decoration(format!(" -{}", file.removed()), Role::DiffMinus),
+        ])
+    }
 }

@@ -21,7 +21,7 @@ pub fn page_rows(state: &State, task: &TaskView, world: &World, cx: &Cx<'_>, col
 }
 
 fn description(task: &TaskView, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
-    let page = Page { width: columns, unfolded: true, glyphs: &cx.theme.glyphs, zone: cx.zone };
+    let page = Page { width: columns, unfolded: true, glyphs: cx.theme.glyphs, zone: cx.zone };
     let mut rows = Vec::new();
     let indent = |rows: Vec<Row>| {
         rows.into_iter().map(|mut row| {

@@ -87,6 +87,7 @@ impl State {
 
     pub fn forget_layouts(&self) {
         self.transcripts.iter().for_each(Transcript::forget_layouts);
+        self.diff.forget_layout();
     }
 
     pub fn show(&mut self, tab: Tab) {

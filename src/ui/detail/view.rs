@@ -84,9 +84,12 @@ fn diff(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         }
         return;
     }
-    let laid = state.diff.laid(usize::from(area.width), &cx.theme.glyphs);
-    draw_rows(&laid.rows, state.diff.top, &state.search.shown().to_lowercase(), cx, area, buffer);
-    if let Some(row) = laid.files.get(state.diff.file).and_then(|row| row.checked_sub(state.diff.top))
+    let laid = state.diff.laid(usize::from(area.width), cx.theme.glyphs);
+    let height = usize::from(area.height);
+    let top = state.diff.top.min(laid.len.saturating_sub(height));
+    draw_rows(&laid.window(top, height), 0, &state.search.shown().to_lowercase(), cx, area, buffer);
+    paint::scrollbar(buffer, area, cx.theme, top, height, laid.len);
+    if let Some(row) = laid.starts.get(state.diff.file).and_then(|row| row.checked_sub(state.diff.top))
         && row < usize::from(area.height)
     {
         let y = u16::try_from(row).unwrap_or(0);
@@ -120,7 +123,7 @@ fn draw_rows(rows: &[Row], top: usize, needle: &str, cx: &Cx<'_>, area: Rect, bu
 /// Returns what stands at the right of the title: what it is doing, the model, the context, the cost.
 pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
     let theme = cx.theme;
-    let (sign, role) = words::state(task, false, &theme.glyphs);
+    let (sign, role) = words::state(task, false, theme.glyphs);
     let doing = words::doing(task);
     let mut parts: Vec<Vec<Span<'a>>> = Vec::new();
     if !doing.is_empty() {

@@ -2,9 +2,13 @@
 
 use crate::base::{ProjectId, TaskId};
 use crate::model::task::Colour;
+use crate::text::fuzzy::{Fuzzy, Names};
 use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;
+
+/// How many items are offered for what was typed.
+const MOST: usize = 200;
 
 /// What choosing an item means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +59,9 @@ impl Chooser {
             self.found = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
             return;
         }
-        let labels: Vec<_> = self.items.iter().map(|item| item.label.as_str()).collect();
-        self.found = rank(&query, &labels);
+        let labels = self.items.iter().map(|item| item.label.as_str());
+        let hits = Fuzzy::new(Names::Words).rank(&query, labels, MOST);
+        self.found = hits.into_iter().map(|hit| (hit.index, hit.letters)).collect();
     }
 
     pub fn step(&mut self, by: isize) {
@@ -80,21 +85,4 @@ impl Chooser {
     pub fn grouped(&self) -> bool {
         self.query.is_blank()
     }
-}
-
-/// Returns the labels that have every word of `query`, those that begin with it first.
-fn rank(query: &str, labels: &[&str]) -> Vec<(usize, Vec<std::ops::Range<usize>>)> {
-    let words: Vec<_> = query.split_whitespace().map(str::to_ascii_lowercase).collect();
-    let mut found: Vec<_> = labels
-        .iter()
-        .enumerate()
-        .filter_map(|(place, label)| {
-            let label = label.to_ascii_lowercase();
-            let ranges: Option<Vec<_>> =
-                words.iter().map(|word| label.find(word).map(|at| at..at + word.len())).collect();
-            ranges.map(|ranges| (place, ranges))
-        })
-        .collect();
-    found.sort_by_key(|(_, ranges)| ranges.first().map_or(0, |range| range.start));
-    found
 }

@@ -86,7 +86,7 @@ fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> 
             }
             Shown::Item(at) => {
                 let (item, ranges) = items[*at];
-                let note = paint::fit(&item.note, usize::from(list.width) / 2, &theme.glyphs).into_owned();
+                let note = paint::fit(&item.note, usize::from(list.width) / 2, theme.glyphs).into_owned();
                 let room = usize::from(list.width).saturating_sub(width::of(&note) + 6);
                 let mut label = words::Row::of(width::visible(&item.label).into_owned(), Role::Text);
                 ranges.iter().for_each(|range| label.mark(range.clone(), Role::Match));
@@ -197,7 +197,7 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Bu
     for ((at, id), y) in board.tasks.iter().enumerate().skip(top).zip(0..list.height) {
         let Some(task) = model.world.task(*id) else { continue };
         let row = Rect { y: list.y + y, height: 1, ..list };
-        let (sign, role) = say::state(task, *id == model.world.root(), &theme.glyphs);
+        let (sign, role) = say::state(task, *id == model.world.root(), theme.glyphs);
         paint::text(buffer, row, (1, 0), sign, theme.style(role));
         let elapsed = task.since.map(|since| say::elapsed(since, cx.now)).unwrap_or_default();
         let line = format!(

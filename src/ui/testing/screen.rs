@@ -38,7 +38,7 @@ impl Screen {
         let setup = Setup { snapshot, keys: Default::default(), settings: Settings::default(), drafts: Vec::new() };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);
-        let theme = Theme::standard(Appearance::Dark, ColourDepth::True, Glyphs::UNICODE);
+        let theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE);
         let mut screen = Self {
             model,
             size: (columns, rows),

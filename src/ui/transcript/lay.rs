@@ -86,7 +86,7 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
 pub fn lead(before: Option<&Entry>, entry: &Entry, page: &Page<'_>) -> Vec<Row> {
     let Some(before) = before else { return Vec::new() };
     let mut rows = Vec::new();
-    if words::day(before.at, page.zone) != words::day(entry.at, page.zone) {
+    if !words::same_day(before.at, entry.at, page.zone) {
         rows.push(Row::blank());
         rows.push(rule(&words::day(entry.at, page.zone), page));
         rows.push(Row::blank());

@@ -25,7 +25,7 @@ impl Transcript {
     pub fn top(&self, page: &Page<'_>, height: usize) -> Spot {
         let measured = Measured { transcript: self, page };
         match self.anchor.filter(|_| !self.follow) {
-            Some(anchor) => viewport::clamp(&measured, self.spot(anchor), height),
+            Some(anchor) => viewport::clamp(&measured, self.spot(anchor, page), height),
             None => viewport::end(&measured, height),
         }
     }
@@ -44,7 +44,7 @@ impl Transcript {
             return;
         }
         self.follow = false;
-        self.anchor = self.anchor_at(to.min(last));
+        self.anchor = self.anchor_at(to.min(last), page);
         self.keep_cursor_in_sight(page, height);
     }
 
@@ -61,7 +61,7 @@ impl Transcript {
             return;
         }
         self.follow = false;
-        self.anchor = self.anchor_at(Spot::default());
+        self.anchor = self.anchor_at(Spot::default(), page);
         self.cursor = self.entry(0).map(|entry| entry.id);
     }
 
@@ -136,8 +136,7 @@ impl Transcript {
         };
         let Some(id) = self.entry(index).map(|entry| entry.id) else { return false };
         self.cursor = Some(id);
-        let lead = self.lead(index, page).len();
-        self.reveal(Anchor { id, row: lead }, page, height);
+        self.reveal(Anchor { id, row: 0 }, page, height);
         true
     }
 
@@ -146,11 +145,11 @@ impl Transcript {
         let measured = Measured { transcript: self, page };
         let top = self.top(page, height);
         let bottom = viewport::travel(&measured, top, isize::try_from(height.saturating_sub(1)).unwrap_or(0));
-        let spot = self.spot(anchor);
+        let spot = self.spot(anchor, page);
         if spot >= top && spot <= bottom {
             // Going to an entry is reading it: what comes after it must not push it away.
             if self.follow && spot.entry + 1 < self.entry_count() {
-                self.anchor = self.anchor_at(top);
+                self.anchor = self.anchor_at(top, page);
                 self.follow = false;
             }
             return;
@@ -158,7 +157,7 @@ impl Transcript {
         let third = isize::try_from(height / 3).unwrap_or(0);
         let to = viewport::clamp(&measured, viewport::travel(&measured, spot, -third), height);
         self.follow = false;
-        self.anchor = self.anchor_at(to);
+        self.anchor = self.anchor_at(to, page);
     }
 
     /// Unfolds the current entry, or folds it again, and keeps its first row where it is.
@@ -173,9 +172,8 @@ impl Transcript {
         if following {
             // What is unfolded is to be read: its beginning stays in sight.
             self.follow = false;
-            self.anchor = self.anchor_at(top);
-            let lead = self.index_of(id).map_or(0, |index| self.lead(index, page).len());
-            self.reveal(Anchor { id, row: lead }, page, height);
+            self.anchor = self.anchor_at(top, page);
+            self.reveal(Anchor { id, row: 0 }, page, height);
         }
         Some(id)
     }
@@ -204,8 +202,8 @@ impl Transcript {
         let top = self.top(page, height);
         let row =
             if index == top.entry { top.row.max(self.lead(index, page).len()) } else { self.lead(index, page).len() };
-        if let Some(anchor) = self.anchor_at(Spot { entry: index, row }) {
-            self.anchor = self.anchor_at(top);
+        if let Some(anchor) = self.anchor_at(Spot { entry: index, row }, page) {
+            self.anchor = self.anchor_at(top, page);
             self.follow = false;
             self.select = Some((anchor, anchor));
         }
@@ -222,22 +220,22 @@ impl Transcript {
     pub fn extend_select(&mut self, by: isize, page: &Page<'_>, height: usize) {
         let Some((from, to)) = self.select else { return };
         let measured = Measured { transcript: self, page };
-        let spot = viewport::travel(&measured, self.spot(to), by);
-        if let Some(to) = self.anchor_at(spot) {
+        let spot = viewport::travel(&measured, self.spot(to, page), by);
+        if let Some(to) = self.anchor_at(spot, page) {
             self.select = Some((from, to));
             self.reveal(to, page, height);
         }
     }
 
     /// Returns the chosen rows, from the upper to the lower.
-    pub fn selection(&self) -> Option<(Spot, Spot)> {
-        let (from, to) = self.select.map(|(from, to)| (self.spot(from), self.spot(to)))?;
+    pub fn selection(&self, page: &Page<'_>) -> Option<(Spot, Spot)> {
+        let (from, to) = self.select.map(|(from, to)| (self.spot(from, page), self.spot(to, page)))?;
         Some((from.min(to), from.max(to)))
     }
 
     /// Returns the text of the chosen rows as it was said: without decoration, wrapped lines whole again.
     pub fn selected_text(&self, page: &Page<'_>) -> Option<String> {
-        let (from, to) = self.selection()?;
+        let (from, to) = self.selection(page)?;
         let mut rows = Vec::new();
         for index in from.entry..=to.entry {
             let Some(entry) = self.entry(index) else { continue };

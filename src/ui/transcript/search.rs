@@ -97,7 +97,7 @@ impl Transcript {
                 self.unfolded.insert(id);
             }
             let found = self.rows_with(index, &needle, page);
-            let past = |candidate: &&usize| match (step, row, direction) {
+            let past = |candidate: &&isize| match (step, row, direction) {
                 (0, Some(row), Direction::Forward) => **candidate > row,
                 (0, Some(row), Direction::Backward) => **candidate < row,
                 _ => true,
@@ -117,12 +117,11 @@ impl Transcript {
         false
     }
 
-    /// Returns the rows of an entry, counted with what stands above it, in which `needle` can be seen.
-    fn rows_with(&self, index: usize, needle: &Needle, page: &Page<'_>) -> Vec<usize> {
+    /// Returns the rows of an entry, without what stands above it, in which `needle` can be seen.
+    fn rows_with(&self, index: usize, needle: &Needle, page: &Page<'_>) -> Vec<isize> {
         let Some(entry) = self.entry(index) else { return Vec::new() };
-        let lead = self.lead(index, page).len();
         let rows = self.rows(entry, page);
-        rows.iter().enumerate().filter(|(_, row)| needle.is_in(&row.shown())).map(|(at, _)| lead + at).collect()
+        rows.iter().enumerate().filter(|(_, row)| needle.is_in(&row.shown())).map(|(at, _)| at.cast_signed()).collect()
     }
 
     fn top_index(&self, page: &Page<'_>, height: usize) -> usize {

@@ -32,7 +32,9 @@ enum Loading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
     pub id: Id,
-    pub row: usize,
+    /// Counted from the first row of the entry itself. What stands above it comes and goes with its neighbours and
+    /// has numbers below zero.
+    pub row: isize,
 }
 
 /// The transcript of one task.
@@ -357,14 +359,15 @@ impl Transcript {
         self.cache.made()
     }
 
-    pub(super) fn spot(&self, anchor: Anchor) -> Spot {
+    pub(super) fn spot(&self, anchor: Anchor, page: &Page<'_>) -> Spot {
         let entry = self.index_near(anchor.id);
         let row = if self.index_of(anchor.id).is_some() { anchor.row } else { 0 };
-        Spot { entry, row }
+        Spot { entry, row: self.lead(entry, page).len().saturating_add_signed(row) }
     }
 
-    pub(super) fn anchor_at(&self, spot: Spot) -> Option<Anchor> {
-        self.entry(spot.entry).map(|entry| Anchor { id: entry.id, row: spot.row })
+    pub(super) fn anchor_at(&self, spot: Spot, page: &Page<'_>) -> Option<Anchor> {
+        let row = spot.row.cast_signed() - self.lead(spot.entry, page).len().cast_signed();
+        self.entry(spot.entry).map(|entry| Anchor { id: entry.id, row })
     }
 }
 

@@ -27,14 +27,14 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
     if area.is_empty() {
         return;
     }
-    let page = Page { width: usize::from(area.width), unfolded: false, glyphs: &cx.theme.glyphs, zone: cx.zone };
+    let page = Page { width: usize::from(area.width), unfolded: false, glyphs: cx.theme.glyphs, zone: cx.zone };
     let height = usize::from(area.height);
     if transcript.entry_count() == 0 {
         return nothing(transcript, with, cx, area, buffer);
     }
     let top = transcript.top(&page, height);
     let cursor = if with.focused { transcript.cursor.and_then(|id| transcript.index_of(id)) } else { None };
-    let chosen = transcript.selection();
+    let chosen = transcript.selection(&page);
     let needle = transcript.search().needle();
     let mut y = 0;
     let mut index = top.entry;
@@ -52,8 +52,10 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
             let found = needle.as_ref().filter(|_| at >= lead.len());
             match found {
                 Some(needle) => {
-                    let current =
-                        transcript.search().current.is_some_and(|anchor| anchor.id == entry.id && anchor.row == at);
+                    let current = transcript
+                        .search()
+                        .current
+                        .is_some_and(|anchor| anchor.id == entry.id && anchor.row == (at - lead.len()).cast_signed());
                     let mut marked = row.clone();
                     search::mark(&mut marked, needle, current);
                     paint::line(buffer, line, 0, &marked.line(cx.theme));
@@ -133,7 +135,7 @@ fn retrying(retry: &Retry, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
         retry.attempt,
         retry.of
     );
-    let words = paint::fit(&words, usize::from(line.width), &cx.theme.glyphs);
+    let words = paint::fit(&words, usize::from(line.width), cx.theme.glyphs);
     paint::clear(buffer, line, cx.theme, Role::Background);
     paint::text(buffer, line, (0, 0), &words, cx.theme.style(Role::Warn));
 }

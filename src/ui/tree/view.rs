@@ -9,7 +9,7 @@ use crate::base::sanitize;
 use crate::engine::snapshot::TaskView;
 use crate::model::Status;
 use crate::model::tree::Attention;
-use crate::text::width;
+use crate::text::{mark_role, width};
 use crate::theme::{Role, Theme};
 use crate::ui::msg::Cx;
 use crate::ui::paint;
@@ -81,7 +81,7 @@ fn nothing(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
 
 fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Row, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    let glyphs = &theme.glyphs;
+    let glyphs = theme.glyphs;
     let mut left = vec![Span::raw(" ")];
     if let Some((own, above)) = row.lines.split_last() {
         let guide: String =
@@ -115,7 +115,7 @@ fn title_style(theme: &Theme, task: &TaskView, row: &Row) -> Style {
     let role = match (task.node.status, task.node.colour) {
         _ if row.passive => Role::Faint,
         (Status::Closed, _) => Role::Faint,
-        (_, Some(colour)) => words::colour_role(colour),
+        (_, Some(colour)) => mark_role(colour),
         (Status::Draft, None) => Role::Muted,
         (Status::Pending | Status::InProgress | Status::Passed | Status::Failed, None) => Role::Text,
     };
@@ -162,7 +162,7 @@ fn right_side(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &
         return vec![Span::styled(format!("{bound}{cost}"), theme.style(Role::Muted))];
     }
     let doing = words::doing(task);
-    let role = words::state(task, false, &theme.glyphs).1;
+    let role = words::state(task, false, theme.glyphs).1;
     let mut spans = Vec::new();
     if let Some(retry) = &task.retry {
         spans.push(Span::styled(format!("retry {}", words::remaining(retry.until, cx.now)), theme.style(Role::Warn)));

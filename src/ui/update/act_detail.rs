@@ -16,7 +16,7 @@ use crate::ui::update::{Out, settle};
 /// Calls `with` with the transcript that is looked at, how it is laid out, and its rows on the screen.
 fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Transcript, &Page<'_>, usize) -> T) -> T {
     let area = settle::detail_area(model);
-    let page = Page { width: usize::from(area.width), unfolded: false, glyphs: &cx.theme.glyphs, zone: cx.zone };
+    let page = Page { width: usize::from(area.width), unfolded: false, glyphs: cx.theme.glyphs, zone: cx.zone };
     let task = model.selected();
     with(model.detail.look_at(task), &page, usize::from(area.height).max(1))
 }
@@ -36,11 +36,10 @@ pub fn step(model: &mut Model, step: Step, cx: &Cx<'_>) {
             }
         }),
         Tab::Diff => {
-            let laid = model.detail.diff.laid(usize::from(area.width), &cx.theme.glyphs);
+            let laid = model.detail.diff.laid(usize::from(area.width), cx.theme.glyphs);
             let top = model.detail.diff.top.saturating_add_signed(step.rows(height));
-            model.detail.diff.top = top.min(laid.rows.len().saturating_sub(height));
-            let top = model.detail.diff.top;
-            model.detail.diff.file = laid.files.partition_point(|row| *row <= top).saturating_sub(1);
+            model.detail.diff.top = top.min(laid.len.saturating_sub(height));
+            model.detail.diff.file = laid.file_at(model.detail.diff.top);
         }
         Tab::Description | Tab::Info | Tab::Log => {
             let task = model.world.task(model.tree.selected());
@@ -229,22 +228,22 @@ pub fn other_side(model: &mut Model, cx: &Cx<'_>) -> Option<TaskId> {
 fn on_diff(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
     let area = settle::detail_area(model);
     let (columns, height) = (usize::from(area.width), usize::from(area.height).max(1));
-    let laid = model.detail.diff.laid(columns, &cx.theme.glyphs);
+    let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
     let diff = &mut model.detail.diff;
     match action {
         Action::NextFile | Action::PreviousFile => {
             let by = if action == Action::NextFile { 1 } else { -1 };
-            diff.file = diff.file.saturating_add_signed(by).min(laid.files.len().saturating_sub(1));
-            let row = laid.files.get(diff.file).copied().unwrap_or(0);
-            diff.top = row.min(laid.rows.len().saturating_sub(height));
+            diff.file = diff.file.saturating_add_signed(by).min(laid.starts.len().saturating_sub(1));
+            let row = laid.starts.get(diff.file).copied().unwrap_or(0);
+            diff.top = row.min(laid.len.saturating_sub(height));
         }
         Action::UnfoldEntry | Action::FoldToggle => {
             diff.toggle(diff.file);
-            let laid = diff.laid(columns, &cx.theme.glyphs);
-            let row = laid.files.get(diff.file).copied().unwrap_or(0);
-            diff.top = diff.top.min(row).min(laid.rows.len().saturating_sub(height));
+            let laid = diff.laid(columns, cx.theme.glyphs);
+            let row = laid.starts.get(diff.file).copied().unwrap_or(0);
+            diff.top = diff.top.min(row).min(laid.len.saturating_sub(height));
         }
-        Action::FoldAll => diff.fold_all(laid.files.len()),
+        Action::FoldAll => diff.fold_all(),
         Action::UnfoldAll => diff.unfold_all(),
         Action::Reload => {
             diff.reload();
@@ -308,7 +307,8 @@ fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
         return;
     }
     let rows: Vec<String> = if model.detail.tab == Tab::Diff {
-        model.detail.diff.laid(columns, &cx.theme.glyphs).rows.iter().map(|row| row.shown()).collect()
+        let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
+        laid.window(0, laid.len).iter().map(|row| row.shown()).collect()
     } else {
         let Some(task) = model.world.task(model.tree.selected()) else { return };
         page_rows(&model.detail, task, &model.world, cx, columns).iter().map(|row| row.shown()).collect()

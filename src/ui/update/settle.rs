@@ -3,11 +3,12 @@
 
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
+use crate::ui::layer::{BoardKind, Layer};
 use crate::ui::layout::{self, Pane, Shape, Wish};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
-use crate::ui::update::Out;
+use crate::ui::update::{Out, SETTINGS};
 use crate::ui::{asks, composer, detail, tree};
 
 pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
@@ -18,6 +19,7 @@ pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     place(model, cx);
     let height = tree_height(model);
     model.tree.settle(&model.world, height);
+    board(model);
     load(model, out);
     drafts(model, out);
     title(model, out);
@@ -61,6 +63,23 @@ fn scroll_asks(model: &mut Model, cx: &Cx<'_>) {
     let lowest = (last + 1).saturating_sub(height);
     let top = model.asks.top.clamp(lowest.min(first), first.max(lowest));
     model.asks.top = top.min(rows.len().saturating_sub(height));
+}
+
+/// Brings the lines of a board up to date.
+fn board(model: &mut Model) {
+    let Some(Layer::Board(board)) = model.layers.last_mut() else { return };
+    match board.kind {
+        BoardKind::Agents => {
+            let world = &model.world;
+            let lively = world.walk(world.root()).filter(|id| {
+                world.task(*id).is_some_and(|task| task.is_working() || task.waits.is_some() || !task.asks.is_empty())
+            });
+            board.tasks = lively.collect();
+            board.len = board.tasks.len();
+        }
+        BoardKind::Settings => board.len = SETTINGS.len(),
+    }
+    board.cursor.chosen = board.cursor.chosen.min(board.len.saturating_sub(1));
 }
 
 /// Asks for what the open tab needs and is not here.

@@ -8,7 +8,7 @@ use crate::theme::Role;
 use crate::ui::transcript::lay::Page;
 
 /// The most rows that an unfolded entry shows.
-const MOST_ROWS: usize = 400;
+pub const MOST_ROWS: usize = 400;
 
 /// Returns Markdown as rows.
 pub fn prose(text: &str, page: &Page<'_>) -> Vec<Row> {

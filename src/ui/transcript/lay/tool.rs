@@ -7,10 +7,11 @@ use serde_json::Value;
 use crate::base::{sanitize, text};
 use crate::model::Content;
 use crate::model::event::ToolResult;
+use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
 use crate::text::{Row, Span};
 use crate::theme::Role;
 use crate::ui::transcript::entry::Tool;
-use crate::ui::transcript::lay::prose::{last_printed, long, printed};
+use crate::ui::transcript::lay::prose::{MOST_ROWS, last_printed, long, markdown_page, printed};
 use crate::ui::transcript::lay::{Page, gutter, one_line};
 use crate::ui::words;
 
@@ -59,6 +60,10 @@ fn bar(rows: &mut [Row], page: &Page<'_>) {
 }
 
 fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
+    if let Some(diff) = edited(tool) {
+        let rows = DiffRows::new(&diff, DiffOptions::new(markdown_page(page)));
+        return rows.rows(&diff, 0, rows.len().min(MOST_ROWS));
+    }
     let mut rows = Vec::new();
     if let Some(asked) = &tool.asked {
         if let Some(malformed) = &asked.malformed {
@@ -103,10 +108,9 @@ pub fn content(result: &ToolResult) -> Cow<'_, str> {
 fn note(tool: &Tool) -> Vec<Span> {
     let Some(result) = &tool.result else { return Vec::new() };
     let mut spans = Vec::new();
-    let words = content(result);
-    if let Some((added, removed)) = changed(&tool.name, &words) {
-        spans.push(Span::decoration(format!("+{added}"), Role::DiffPlus));
-        spans.push(Span::decoration(format!(" -{removed}"), Role::DiffMinus));
+    if let Some(diff) = edited(tool) {
+        spans.push(Span::decoration(format!("+{}", diff.added()), Role::DiffPlus));
+        spans.push(Span::decoration(format!(" -{}", diff.removed()), Role::DiffMinus));
     }
     if let Some(background) = &result.background {
         spans.push(Span::decoration(format!("in the background as {}", background.id), Role::Waiting));
@@ -120,15 +124,15 @@ fn note(tool: &Tool) -> Vec<Span> {
     spans
 }
 
-/// Counts the lines of the diff that an edit answers with.
-fn changed(name: &str, words: &str) -> Option<(usize, usize)> {
-    if !matches!(shown_name(name).as_ref(), "edit_file" | "write_file") {
+/// Returns the diff that an edit answers with, if it does.
+fn edited(tool: &Tool) -> Option<FileDiff> {
+    let result = tool.result.as_ref().filter(|result| !result.is_error)?;
+    if !matches!(shown_name(&tool.name).as_ref(), "edit_file" | "write_file") {
         return None;
     }
-    let diff = words.split_once("\n--- ")?.1;
-    let lines = diff.lines().skip(2);
-    let count = |sign: char| lines.clone().filter(|line| line.starts_with(sign)).count();
-    Some((count('+'), count('-')))
+    let words = content(result);
+    let start = words.find("\n--- ")?;
+    diff::parse(&words[start + 1..]).into_iter().next()
 }
 
 /// Returns the part of a tool's name that a person reads: `bash`, or `server/tool`.
