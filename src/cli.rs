@@ -7,6 +7,7 @@ mod check;
 mod config;
 mod console;
 mod cost;
+mod demo;
 mod diary;
 mod init;
 mod log;
@@ -41,6 +42,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Play the whole job offline, on a small repository in a temporary folder. The model is scripted.
+    Demo(demo::Args),
     /// Register a repository and write its `.mxd` folder. Never overwrites, makes no commit unless asked.
     Init(init::Args),
     /// Read and change settings.
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
     let place = place::Here::new(cli.project);
     let done = match cli.command {
         None => screen::run(&mut console, &place),
+        Some(Command::Demo(args)) => demo::run(&mut console, &args),
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),
         Some(Command::Config(args)) => config::run(&mut console, &place, args),
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),

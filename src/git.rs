@@ -16,6 +16,7 @@ mod capture;
 pub mod commit;
 mod entry;
 mod error;
+pub mod fresh;
 pub mod include;
 pub mod patch;
 pub mod place;

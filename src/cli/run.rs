@@ -18,6 +18,7 @@ use crate::engine::models::Choice;
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
 use crate::model::event::{Body, Event};
+use crate::model::Ask;
 use crate::model::task::Status;
 
 /// The exit code of a program that was ended with Ctrl-C.
@@ -53,41 +54,61 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     });
     let choice = Choice { auth: args.auth.clone(), model: args.model.clone() };
     let wishes = Wishes { choice, budget: budget.transpose()? };
-    let mut front = Front { json: args.json, chatty: io::stdout().is_terminal(), views: BTreeMap::new(), told: BTreeMap::new() };
     let mut out = Console::new();
-    let (front, out, args) = (&mut front, &mut out, &args);
-    let code = with_engine(console, here, Agents::Start, wishes, |handle| async move {
-        front.work(out, &handle, args).await
-    })?;
+    let (out, args) = (&mut out, &args);
+    let code = with_engine(console, here, Agents::Start, wishes, |handle| async move { work(out, &handle, args).await })?;
     console.finish()?;
     Ok(code)
 }
 
-/// What the person sees of a run.
-struct Front {
+async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
+    let (snapshot, _) = handle.look().await?;
+    let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
+    let goal = args.goal.join(" ");
+    if !goal.trim().is_empty() {
+        let message = Outgoing { text: goal, images: Vec::new() };
+        handle.command(Command::Send { task: target, message, mode: SendMode::Steer }).await?;
+    }
+    let mut front = Front::new(args.json);
+    front.target = Some(target);
+    match front.until_quiet(out, handle, args.timeout).await? {
+        Some(code) => Ok(code),
+        None => front.end(out),
+    }
+}
+
+/// What the person sees of agents at work, without a screen.
+pub struct Front {
     json: bool,
     chatty: bool,
+    /// The task whose end decides how it went. Nothing: the root.
+    target: Option<TaskId>,
     views: BTreeMap<TaskId, TaskView>,
     /// What was last said of each task's status.
     told: BTreeMap<TaskId, Status>,
 }
 
 impl Front {
-    async fn work(&mut self, out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
-        let (snapshot, _) = handle.look().await?;
-        let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
-        let goal = args.goal.join(" ");
-        let mut signals = signal(SignalKind::interrupt()).map_err(|error| Fault::environment(error.to_string()))?;
-        let mut terminated = signal(SignalKind::terminate()).map_err(|error| Fault::environment(error.to_string()))?;
-        if !goal.trim().is_empty() {
-            let message = Outgoing { text: goal, images: Vec::new() };
-            handle.command(Command::Send { task: target, message, mode: SendMode::Steer }).await?;
-        }
+    pub fn new(json: bool) -> Self {
+        let chatty = io::stdout().is_terminal();
+        Self { json, chatty, target: None, views: BTreeMap::new(), told: BTreeMap::new() }
+    }
+
+    /// Shows what happens until nothing does any more. Returns an exit code if it was cut short.
+    pub async fn until_quiet(
+        &mut self,
+        out: &mut Console,
+        handle: &Handle,
+        timeout: Option<u64>,
+    ) -> Result<Option<u8>, Failure> {
+        let failed = |error: io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
+        let mut signals = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
         let (snapshot, mut watcher) = handle.look().await?;
         let mut quiet = snapshot.quiet;
         self.begin(out, snapshot)?;
         let deadline = async {
-            match args.timeout {
+            match timeout {
                 Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
                 None => std::future::pending().await,
             }
@@ -101,16 +122,16 @@ impl Front {
                     interrupts += 1;
                     if interrupts > 1 {
                         out.note("stopping");
-                        return Ok(INTERRUPTED);
+                        return Ok(Some(INTERRUPTED));
                     }
                     out.note("interrupting; once more stops everything");
                     self.interrupt(handle).await;
                 }
-                _ = terminated.recv() => return Ok(INTERRUPTED),
+                _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
                 () = &mut deadline => {
-                    out.note(&format!("stopped after {} s, as asked", args.timeout.unwrap_or_default()));
+                    out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
                     let _ = handle.command(Command::Stop { scope: StopScope::All }).await;
-                    return Ok(exit::FAILED);
+                    return Ok(Some(exit::FAILED));
                 }
                 update = watcher.next() => {
                     quiet = matches!(update, Update::Quiet | Update::Ended);
@@ -125,7 +146,25 @@ impl Front {
                 }
             }
         }
-        self.end(out, target)
+        Ok(None)
+    }
+
+    /// Returns a question that waits for the person.
+    pub fn first_ask(&self) -> Option<(TaskId, Ask)> {
+        self.views.values().find_map(|view| Some((view.node.id, view.asks.first()?.clone())))
+    }
+
+    /// Returns how it went, as a number for scripts.
+    pub fn code(&self) -> u8 {
+        let of = |view: &&TaskView| self.target.map_or(view.node.parent.is_none(), |target| view.node.id == target);
+        let failed = self.views.values().find(of).is_some_and(|view| view.node.status == Status::Failed);
+        if self.views.values().any(|view| !view.asks.is_empty()) {
+            exit::WAITING
+        } else if failed {
+            exit::FAILED
+        } else {
+            0
+        }
     }
 
     async fn interrupt(&self, handle: &Handle) {
@@ -195,10 +234,9 @@ impl Front {
         lines.take(most).try_for_each(|line| out.line(&line))
     }
 
-    /// Says how it stands, and what waits for the person.
-    fn end(&self, out: &mut Console, target: TaskId) -> Result<u8, Failure> {
-        let waiting: Vec<&TaskView> = self.views.values().filter(|view| !view.asks.is_empty()).collect();
-        for view in &waiting {
+    /// Says what waits for the person.
+    fn end(&self, out: &mut Console) -> Result<u8, Failure> {
+        for view in self.views.values() {
             for ask in &view.asks {
                 if self.json {
                     out.json(&serde_json::json!({ "update": "ask", "task": view.node.id, "ask": ask }))?;
@@ -208,11 +246,7 @@ impl Front {
             }
         }
         out.finish()?;
-        if !waiting.is_empty() {
-            return Ok(exit::WAITING);
-        }
-        let failed = self.views.get(&target).is_some_and(|view| view.node.status == Status::Failed);
-        Ok(if failed { exit::FAILED } else { 0 })
+        Ok(self.code())
     }
 }
 
