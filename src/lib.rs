@@ -4,6 +4,7 @@
 //! `tests/it/architecture.rs`.
 
 pub mod agent;
+pub mod app;
 pub mod base;
 pub mod cli;
 pub mod config;

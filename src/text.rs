@@ -11,6 +11,7 @@ pub mod fuzzy;
 pub mod highlight;
 pub mod humane;
 pub mod markdown;
+pub mod page;
 pub mod row;
 pub mod width;
 pub mod wrap;
@@ -22,6 +23,7 @@ pub use ansi::AnsiText;
 pub use diff::{DiffRows, FileDiff};
 pub use document::Document;
 pub use markdown::StreamingMarkdown;
+pub use page::Page;
 pub use row::{Ink, Row, Span};
 
 /// Returns the role of a task that a person has marked.

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
-use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared};
+use crate::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Machine, Prepared};
 use crate::agent::purse::Purse;
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp};
 use crate::model::conversation::ToolUse;
@@ -54,6 +54,26 @@ pub struct Setup {
     pub events: mpsc::UnboundedSender<Event>,
     /// Where the tools report the end of a background process.
     pub completions: mpsc::UnboundedReceiver<tools::Completion>,
+    pub rest: Rest,
+}
+
+/// What a run does when it has nothing to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rest {
+    /// It waits for a word.
+    #[default]
+    Stay,
+    /// It ends, unless a process of its own still runs. Everything it knows is in its session.
+    Leave,
+}
+
+/// How a run came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As the last event of its session says.
+    Exited(Exit),
+    /// It had nothing to do. A word that reached it too late is in the session: whoever started it looks.
+    Resting,
 }
 
 /// What can be said to a run that is alive.
@@ -103,7 +123,7 @@ impl Mailbox {
 }
 
 /// Takes the session up and runs it to its end.
-pub async fn drive(setup: Setup, ear: Ear) -> Result<Exit, StoreError> {
+pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
     let sessions = setup.store.sessions().clone();
     let task = setup.task;
     let active = on_blocking_thread(move || sessions.active(task)).await?;
@@ -146,14 +166,18 @@ struct Run {
 }
 
 impl Run {
-    async fn live(mut self, Ear(mut ear): Ear) -> Exit {
+    async fn live(mut self, Ear(mut ear): Ear) -> Ending {
         self.step(Input::Start);
         let mut deaf = false;
         loop {
             if let Some(exit) = self.exit.take() {
                 self.setup.tools.jobs.end_all().await;
                 self.check_against_log().await;
-                return exit;
+                return Ending::Exited(exit);
+            }
+            if self.may_leave() && ear.is_empty() {
+                self.check_against_log().await;
+                return Ending::Resting;
             }
             tokio::select! {
                 biased;
@@ -180,6 +204,14 @@ impl Run {
         self.setup.clock.now()
     }
 
+    /// Tells whether nobody would miss this run. A process of its own would: its end has to be told.
+    fn may_leave(&self) -> bool {
+        self.setup.rest == Rest::Leave
+            && self.machine.is_resting()
+            && self.work.is_empty()
+            && self.machine.state().background.is_empty()
+    }
+
     fn step(&mut self, input: Input) {
         let input = self.noticed(input);
         let effects = self.machine.step(self.now(), input);
@@ -198,7 +230,11 @@ impl Run {
                     let _ = self.setup.events.send(event.clone());
                 }
             }
-            Input::Failed { .. } => self.shown_in_vain = true,
+            Input::Failed { .. } => {
+                self.shown_in_vain = true;
+                // Whoever waits for money must not wait until this run has tried again, or a person has answered.
+                self.setup.purse.release();
+            }
             Input::Start
             | Input::SaveFailed { .. }
             | Input::Heard { .. }
@@ -228,7 +264,11 @@ impl Run {
             }
             Effect::Count => self.count(),
             Effect::Reserve { tokens } => {
-                let verdict = self.setup.purse.reserve(self.estimate(tokens));
+                let verdict = match self.estimate(tokens) {
+                    Some(amount) => self.setup.purse.reserve(amount),
+                    None if self.setup.purse.is_limited() => BudgetVerdict::Unpriced,
+                    None => BudgetVerdict::Granted,
+                };
                 self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
             }
             Effect::CallModel { number, purpose, attempt } => self.call_model(number, purpose, attempt),
@@ -245,6 +285,17 @@ impl Run {
                     }
                 };
                 self.work.push(sleep.boxed());
+            }
+            Effect::AwaitMoney { timer } => {
+                self.sleep_cancel = CancellationToken::new();
+                let (cancel, freed) = (self.sleep_cancel.clone(), self.setup.purse.freed());
+                let wait = async move {
+                    tokio::select! {
+                        () = cancel.cancelled() => None,
+                        () = freed => Some(Input::Timer { timer }),
+                    }
+                };
+                self.work.push(wait.boxed());
             }
             Effect::CancelSleep { .. } => self.sleep_cancel.cancel(),
             Effect::Activity(activity) => self.setup.tools.live.send(Live::Activity { activity }),

@@ -79,20 +79,49 @@ struct Tries {
     counted: bool,
     reserved: bool,
     warned_budget: bool,
+    /// The person lets the agent go on although nobody can tell what it costs.
+    unpriced: bool,
+    /// The person lets the agent go on although no summary can make its context small enough.
+    overfull: bool,
     extra_turns: u64,
 }
 
 /// The one thing that is under way.
 #[derive(Debug)]
 enum Phase {
-    Saving { ticket: u64, then: Then },
-    Preparing { after: Option<compacting::Summary> },
+    Saving {
+        ticket: u64,
+        then: Then,
+    },
+    Preparing {
+        after: Option<compacting::Summary>,
+    },
     Counting,
-    Reserving { purpose: Purpose, attempt: u32 },
-    Calling { number: u64, purpose: Purpose, attempt: u32 },
-    Backoff { timer: u64, purpose: Purpose, attempt: u32 },
+    Reserving {
+        purpose: Purpose,
+        attempt: u32,
+    },
+    /// Others hold what is left of the budget.
+    Held {
+        timer: u64,
+        purpose: Purpose,
+        attempt: u32,
+    },
+    Calling {
+        number: u64,
+        purpose: Purpose,
+        attempt: u32,
+    },
+    Backoff {
+        timer: u64,
+        purpose: Purpose,
+        attempt: u32,
+    },
     Tools(tooling::Running),
-    Asking { ask: AskId, about: asking::About },
+    Asking {
+        ask: AskId,
+        about: asking::About,
+    },
     Parked,
     Ended,
 }
@@ -121,7 +150,7 @@ impl Machine {
     pub fn new(events: &[Event], limits: Limits, ids: IdSource) -> Self {
         let state = SessionState::replay(events);
         let halted = state.messages.iter().any(|message| message.from == Source::Interrupt)
-            || state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
+            || state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped));
         Self {
             ids,
             limits,
@@ -167,6 +196,11 @@ impl Machine {
         matches!(self.phase, Phase::Ended)
     }
 
+    /// Tells whether nothing is under way and nothing will be before somebody speaks, answers, or a process ends.
+    pub fn is_resting(&self) -> bool {
+        matches!(self.phase, Phase::Parked | Phase::Asking { .. })
+    }
+
     /// Returns what the run is waiting for, in a word: nothing waits without a name.
     pub fn waits_for(&self) -> &'static str {
         match &self.phase {
@@ -174,6 +208,7 @@ impl Machine {
             Phase::Preparing { .. } => "context",
             Phase::Counting => "count",
             Phase::Reserving { .. } => "budget",
+            Phase::Held { .. } => "money",
             Phase::Calling { .. } => "model",
             Phase::Backoff { .. } => "retry",
             Phase::Tools(_) => "tools",
@@ -209,20 +244,25 @@ impl Machine {
             }
             Input::ToolFinished { result, control } => self.tool_finished(*result, control.as_ref()),
             Input::Withdraw { ids } => self.withdraw(&ids),
-            Input::Timer { timer } => {
-                if let Phase::Backoff { timer: waiting, purpose, attempt } = self.phase
-                    && waiting == timer
-                {
+            Input::Timer { timer } => match self.phase {
+                Phase::Backoff { timer: waiting, purpose, attempt } if waiting == timer => {
                     self.call(purpose, attempt + 1);
                 }
-            }
+                Phase::Held { timer: waiting, purpose, attempt } if waiting == timer => self.call(purpose, attempt),
+                _ => {}
+            },
             Input::Interrupt => self.interrupt(now),
             Input::Teardown(reason) => self.teardown(now, reason),
         }
     }
 
     fn start(&mut self, now: Timestamp) {
-        let resume = resume::from_folds(&self.conversation, &self.state);
+        debug_assert_eq!(
+            self.conversation.last_role(),
+            self.state.turns.voice,
+            "the folds disagree about who spoke last"
+        );
+        let resume = resume::of(&self.state);
         let started = RunStarted {
             shape: resume.shape(),
             profile: self.limits.profile.clone(),
@@ -410,7 +450,12 @@ impl Machine {
     }
 
     fn end(&mut self, exit: Exit) {
-        self.save(vec![RunEnded { exit: exit.clone() }.into()], Then::End(exit));
+        self.end_with(RunEnded::from(exit));
+    }
+
+    fn end_with(&mut self, ended: RunEnded) {
+        let exit = ended.exit.clone();
+        self.save(vec![ended.into()], Then::End(exit));
     }
 
     fn finish(&mut self, exit: Exit) {
@@ -428,6 +473,7 @@ impl Machine {
             | Phase::Preparing { .. }
             | Phase::Counting
             | Phase::Reserving { .. }
+            | Phase::Held { .. }
             | Phase::Backoff { .. }
             | Phase::Asking { .. }
             | Phase::Parked
@@ -449,7 +495,7 @@ impl Machine {
                 self.wants.interrupt = true;
                 self.out.push(Effect::CancelTools);
             }
-            Phase::Backoff { timer, .. } => {
+            Phase::Backoff { timer, .. } | Phase::Held { timer, .. } => {
                 self.wants.interrupt = true;
                 self.out.push(Effect::CancelSleep { timer });
                 self.advance(now);
@@ -466,7 +512,7 @@ impl Machine {
         match self.phase {
             Phase::Calling { number, .. } => self.out.push(Effect::CancelModel { number }),
             Phase::Tools(_) => self.out.push(Effect::CancelTools),
-            Phase::Backoff { timer, .. } => {
+            Phase::Backoff { timer, .. } | Phase::Held { timer, .. } => {
                 self.out.push(Effect::CancelSleep { timer });
                 self.advance(now);
             }

@@ -10,10 +10,14 @@ use crate::tools;
 
 #[path = "machine_tests/asks.rs"]
 mod asks;
+#[path = "machine_tests/budget.rs"]
+mod budget;
 #[path = "machine_tests/cut_short.rs"]
 mod cut_short;
 #[path = "machine_tests/messages.rs"]
 mod messages;
+#[path = "machine_tests/overfull.rs"]
+mod overfull;
 
 fn limits() -> Limits {
     Limits { profile: "engineer".to_owned(), model: "m".to_owned(), ..Limits::default() }
@@ -286,38 +290,6 @@ fn budgeted() -> Bench {
     bench.hear(Source::User, "Hello");
     assert_eq!(bench.machine.waits_for(), "budget");
     bench
-}
-
-const LOW: BudgetVerdict = BudgetVerdict::Low { scope: BudgetScope::Task, spent: MicroUsd(80), limit: MicroUsd(100) };
-
-#[test]
-fn money_is_reserved_before_every_request() {
-    let mut bench = budgeted();
-    bench.feed(Input::Reserved(BudgetVerdict::Granted));
-    bench.respond(calling(&[call("a", "bash")]));
-    bench.finish("a", "ok");
-    assert_eq!((bench.machine.waits_for(), bench.requests()), ("budget", 1));
-}
-
-#[test]
-fn an_agent_is_told_once_that_money_gets_short() {
-    let mut bench = budgeted();
-    bench.feed(Input::Reserved(LOW));
-    assert_eq!(bench.machine.waits_for(), "model");
-    bench.respond(calling(&[call("a", "bash")]));
-    bench.finish("a", "ok");
-    bench.feed(Input::Reserved(LOW));
-    let warnings = bench.kinds().iter().filter(|kind| **kind == "budget_warning").count();
-    assert_eq!((warnings, bench.messages(&Source::Notice).len(), bench.requests()), (1, 1, 2));
-}
-
-#[test]
-fn a_verdict_that_nobody_asked_for_is_ignored() {
-    let mut bench = begin();
-    bench.feed(Input::Reserved(LOW));
-    bench.feed(Input::Counted { tokens: Some(1) });
-    assert_eq!(bench.machine.waits_for(), "model");
-    assert!(!bench.kinds().contains(&"budget_warning"));
 }
 
 #[test]

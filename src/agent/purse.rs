@@ -1,7 +1,11 @@
 //! Budgets: money is set aside before a request is made, so that agents that share a budget cannot overspend it
-//! together. What is set aside counts as spent until the real cost is known.
+//! together. What is set aside counts as spent until the real cost is known; whoever finds nothing but that in the way
+//! waits until it is.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::watch;
 
 use crate::agent::machine::BudgetVerdict;
 use crate::base::MicroUsd;
@@ -15,7 +19,7 @@ const LOW_PERCENT: u64 = 80;
 pub struct Account {
     scope: BudgetScope,
     limit: MicroUsd,
-    state: Mutex<Balance>,
+    state: watch::Sender<Balance>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,39 +28,49 @@ struct Balance {
     set_aside: MicroUsd,
 }
 
+impl Balance {
+    /// Tells whether only what others have set aside stands in the way.
+    fn is_held(&self, limit: MicroUsd) -> bool {
+        self.spent < limit && self.spent + self.set_aside >= limit
+    }
+}
+
 impl Account {
     /// Returns an account that has spent what the sessions say it has.
     pub fn new(scope: BudgetScope, limit: MicroUsd, spent: MicroUsd) -> Arc<Self> {
-        Arc::new(Self { scope, limit, state: Mutex::new(Balance { spent, set_aside: MicroUsd::ZERO }) })
+        Arc::new(Self { scope, limit, state: watch::Sender::new(Balance { spent, set_aside: MicroUsd::ZERO }) })
     }
 
     pub fn spent(&self) -> MicroUsd {
-        self.balance(|balance| balance.spent)
-    }
-
-    fn balance<T>(&self, change: impl FnOnce(&mut Balance) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        self.state.borrow().spent
     }
 
     /// Sets `amount` aside if there is anything left at all. A request whose estimate is over the rest is still made:
     /// estimates err, and the limit is passed by at most one of them.
     fn set_aside(&self, amount: MicroUsd) -> BudgetVerdict {
         let (scope, limit) = (self.scope, self.limit);
-        self.balance(|balance| {
+        let mut verdict = BudgetVerdict::Granted;
+        self.state.send_if_modified(|balance| {
             let spent = balance.spent + balance.set_aside;
-            if spent >= limit {
-                return BudgetVerdict::Refused { scope, spent: balance.spent, limit };
+            if balance.spent >= limit {
+                verdict = BudgetVerdict::Refused { scope, spent: balance.spent, limit };
+                return false;
+            }
+            if balance.is_held(limit) {
+                verdict = BudgetVerdict::Held;
+                return false;
             }
             balance.set_aside += amount;
             if u128::from(spent.0) * 100 >= u128::from(limit.0) * u128::from(LOW_PERCENT) {
-                return BudgetVerdict::Low { scope, spent, limit };
+                verdict = BudgetVerdict::Low { scope, spent, limit };
             }
-            BudgetVerdict::Granted
-        })
+            true
+        });
+        verdict
     }
 
     fn give_back(&self, amount: MicroUsd) {
-        self.balance(|balance| balance.set_aside = balance.set_aside.saturating_sub(amount));
+        self.state.send_modify(|balance| balance.set_aside = balance.set_aside.saturating_sub(amount));
     }
 }
 
@@ -84,7 +98,7 @@ impl Purse {
             match account.set_aside(amount) {
                 BudgetVerdict::Granted => {}
                 low @ BudgetVerdict::Low { .. } => verdict = low,
-                refused @ BudgetVerdict::Refused { .. } => {
+                refused @ (BudgetVerdict::Refused { .. } | BudgetVerdict::Held | BudgetVerdict::Unpriced) => {
                     self.accounts[..number].iter().for_each(|account| account.give_back(amount));
                     return refused;
                 }
@@ -97,11 +111,27 @@ impl Purse {
     /// Takes what a request really cost in place of what was set aside for it.
     pub fn spend(&mut self, cost: MicroUsd) {
         self.release();
-        self.accounts.iter().for_each(|account| account.balance(|balance| balance.spent += cost));
+        self.accounts.iter().for_each(|account| account.state.send_modify(|balance| balance.spent += cost));
     }
 
-    fn release(&mut self) {
+    /// Waits until what others have set aside no longer stands in the way: it was given back, or spent.
+    pub fn freed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let held = self.accounts.iter().find(|account| account.state.borrow().is_held(account.limit));
+        let held = held.map(|account| (account.state.subscribe(), account.limit));
+        async move {
+            if let Some((mut state, limit)) = held {
+                // The account goes only when everybody who pays from it has gone.
+                let _ = state.wait_for(|balance| !balance.is_held(limit)).await;
+            }
+        }
+    }
+
+    /// Gives back what was set aside: the request was not answered.
+    pub fn release(&mut self) {
         let amount = std::mem::take(&mut self.set_aside);
+        if amount == MicroUsd::ZERO {
+            return;
+        }
         self.accounts.iter().for_each(|account| account.give_back(amount));
     }
 }

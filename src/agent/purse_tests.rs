@@ -25,7 +25,7 @@ fn agents_that_share_a_budget_cannot_overspend_it_together() {
 }
 
 fn refused(verdict: &BudgetVerdict) -> bool {
-    matches!(verdict, BudgetVerdict::Refused { .. })
+    matches!(verdict, BudgetVerdict::Refused { .. } | BudgetVerdict::Held)
 }
 
 impl Purse {
@@ -52,4 +52,43 @@ fn a_run_that_ends_gives_back_what_it_had_set_aside() {
     assert!(second.reserve_refused(1));
     drop(first);
     assert!(!second.reserve_refused(1));
+}
+
+#[test]
+fn what_others_have_set_aside_is_waited_for_and_what_is_spent_is_not() {
+    let shared = account(100, 10);
+    let (mut first, mut second) = (Purse::new(vec![shared.clone()]), Purse::new(vec![shared]));
+    first.reserve(MicroUsd(90));
+    assert_eq!(second.reserve(MicroUsd(1)), BudgetVerdict::Held);
+    first.spend(MicroUsd(90));
+    assert!(matches!(second.reserve(MicroUsd(1)), BudgetVerdict::Refused { spent: MicroUsd(100), .. }));
+}
+
+#[tokio::test]
+async fn whoever_waits_is_woken_when_money_comes_back_or_is_gone() {
+    let endings: [fn(Purse); 4] = [
+        drop,
+        |mut purse| purse.release(),
+        |mut purse| purse.spend(MicroUsd(20)),
+        |mut purse| purse.spend(MicroUsd(100)),
+    ];
+    for (number, end) in endings.into_iter().enumerate() {
+        let shared = account(100, 0);
+        let mut first = Purse::new(vec![shared.clone()]);
+        let mut second = Purse::new(vec![account(1_000, 0), shared]);
+        first.reserve(MicroUsd(100));
+        assert_eq!(second.reserve(MicroUsd(1)), BudgetVerdict::Held);
+        let mut freed = std::pin::pin!(second.freed());
+        assert!(futures::poll!(&mut freed).is_pending(), "{number}");
+        end(first);
+        freed.await;
+        assert_ne!(second.reserve(MicroUsd(1)), BudgetVerdict::Held, "{number}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_what_is_not_held() {
+    Purse::default().freed().await;
+    Purse::new(vec![account(100, 0)]).freed().await;
+    Purse::new(vec![account(100, 100)]).freed().await;
 }

@@ -2,12 +2,13 @@
 //! and run, so that they cannot disagree.
 
 use crate::agent::control::Control;
-use crate::agent::conversation::Conversation;
 use crate::agent::machine::About;
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, InterruptReason, Repaired, ResumeShape, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
-use crate::model::message::Source;
+use crate::model::message::{Message, Source};
+
+const STOPPED: Exit = Exit::Interrupted(InterruptReason::Stopped);
 
 /// How a session was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,12 +42,15 @@ impl Resume {
     /// Tells whether a run would have anything to do. Where it would not, none is started: a restart with fifty
     /// sleeping agents makes no call and starts no process.
     pub fn owes_work(&self, state: &SessionState) -> bool {
-        let spoken_to = state.messages.iter().any(|message| message.from.wakes());
+        // What the person stopped stays stopped, until somebody says something after that.
+        let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED).map(|last| last.event.ulid());
+        let heeded = |message: &Message| stop.is_none_or(|stop| message.id.ulid() > stop);
+        let spoken_to = state.messages.iter().any(|message| message.from.wakes() && heeded(message));
         if spoken_to || !state.decisions.is_empty() {
             return true;
         }
         // Waiting for an answer needs nobody to do the waiting.
-        if state.asks.iter().any(|ask| About::of(ask.kind).is_some()) {
+        if state.asks.iter().any(|ask| About::of(ask).is_some()) {
             return false;
         }
         // Whoever slept until a process ended has to be told that it is gone.
@@ -54,7 +58,7 @@ impl Resume {
             return true;
         }
         let cut_short = state.messages.iter().any(|message| message.from == Source::Interrupt);
-        let stopped = state.turns.exit == Some(Exit::Interrupted(InterruptReason::Stopped));
+        let stopped = stop.is_some();
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,
             Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => false,
@@ -64,17 +68,17 @@ impl Resume {
 
 /// Says how the session with this active log was left.
 pub fn classify(events: &[Event]) -> Resume {
-    from_folds(&Conversation::replay(events), &SessionState::replay(events))
+    of(&SessionState::replay(events))
 }
 
 /// As [`classify`], from what was already folded.
-pub fn from_folds(conversation: &Conversation, state: &SessionState) -> Resume {
+pub fn of(state: &SessionState) -> Resume {
     let open = &state.turns.open;
     if let [call] = open.as_slice() {
         match Control::of(&call.name) {
             Some(Control::Yield) => return Resume::PendingYield { call: call.clone() },
             // A call that was never accepted, because the run died before it could be, is as unfinished as any other.
-            Some(Control::Done) if matches!(state.turns.exit, Some(Exit::DonePassed | Exit::DoneFailed)) => {
+            Some(Control::Done) if matches!(state.turns.exit(), Some(Exit::DonePassed | Exit::DoneFailed)) => {
                 return Resume::PendingDone { call: call.clone() };
             }
             Some(Control::Done | Control::Fork) | None => {}
@@ -83,7 +87,7 @@ pub fn from_folds(conversation: &Conversation, state: &SessionState) -> Resume {
     if !open.is_empty() {
         return Resume::NeedsRepair { orphans: open.clone() };
     }
-    match conversation.last_role() {
+    match state.turns.voice {
         None => Resume::Fresh,
         Some(Role::User) => Resume::Interrupted,
         Some(Role::Assistant) => Resume::Parked,

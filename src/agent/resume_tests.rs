@@ -18,7 +18,7 @@ fn spoken(ids: &IdSource, mut more: Vec<Body>) -> Vec<Event> {
 /// The tails that a log can have, and what each is.
 fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
     let calls = |names: &[&str]| -> Vec<Body> { names.iter().map(|name| call(name, name).into()).collect() };
-    let passed: Body = RunEnded { exit: Exit::DonePassed }.into();
+    let passed: Body = RunEnded::from(Exit::DonePassed).into();
     let with = |mut bodies: Vec<Body>, body: Body| {
         bodies.push(body);
         bodies

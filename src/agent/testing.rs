@@ -192,7 +192,7 @@ impl Bench {
         self.feed(Input::Heard { event: Box::new(event), delivery });
     }
 
-    fn request(&self) -> (u64, Purpose, u32) {
+    pub fn request(&self) -> (u64, Purpose, u32) {
         let last = self.effects.iter().rev().find_map(|effect| match effect {
             Effect::CallModel { number, purpose, attempt } => Some((*number, *purpose, *attempt)),
             _ => None,

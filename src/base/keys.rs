@@ -83,7 +83,8 @@ impl Modifiers {
 
     /// Returns the modifiers that a terminal reports as `1 + bits`; locks and unknown bits are dropped.
     pub const fn from_report(parameter: u16) -> Self {
-        Self((parameter.saturating_sub(1) & Self::ALL.0 as u16) as u8)
+        let [_, bits] = parameter.saturating_sub(1).to_be_bytes();
+        Self(bits & Self::ALL.0)
     }
 }
 

@@ -215,6 +215,17 @@ pub(super) fn change(
     layer: Layer,
     edit: impl FnOnce(&Edit<'_>) -> Result<String, crate::config::EditError>,
 ) -> Result<(), Failure> {
+    change_quietly(here, home, layer, edit)?;
+    console.line(&format!("{} changed", file_of(here, home, layer)?.display()))
+}
+
+/// Changes the file of a layer.
+pub(super) fn change_quietly(
+    here: &Here,
+    home: &Home,
+    layer: Layer,
+    edit: impl FnOnce(&Edit<'_>) -> Result<String, crate::config::EditError>,
+) -> Result<(), Fault> {
     let path = file_of(here, home, layer)?;
     // One lock for all files, in our own folder: a repository is no place for one.
     let _guard = lock::exclusive(&home.config().with_extension("lock"))?;
@@ -224,8 +235,7 @@ pub(super) fn change(
             .hint("correct it in an editor; nothing was changed")
     })?;
     let changed = edit(&Edit { layer, file: &path, text: &text }).map_err(Fault::from)?;
-    write(&path, layer, &changed)?;
-    console.line(&format!("{} changed", path.display()))
+    write(&path, layer, &changed)
 }
 
 /// Returns the file that `path` leads to. A link may lead to one that does not exist yet.

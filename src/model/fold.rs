@@ -20,7 +20,7 @@ pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
 pub use decisions::{Decision, Decisions};
 pub use messages::PendingMessages;
-pub use turns::{OpenCall, Turns};
+pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
 
 use crate::model::event::Event;
@@ -48,10 +48,10 @@ impl SessionState {
 
     pub fn apply(&mut self, event: &Event) {
         self.usage.apply(event);
+        self.turns.apply(event, &self.messages);
         self.messages.apply(event);
         self.decisions.apply(event, &self.asks);
         self.asks.apply(event);
-        self.turns.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
     }

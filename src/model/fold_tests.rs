@@ -199,3 +199,15 @@ fn a_state_survives_being_written_and_an_older_one_is_read() {
     assert_eq!(serde_json::from_str::<SessionState>(&text).unwrap(), state);
     assert_eq!(serde_json::from_str::<SessionState>("{}").unwrap(), SessionState::default());
 }
+
+#[test]
+fn a_wish_that_nobody_is_shown_is_nobodys_voice() {
+    let (wish, word) = ("01J00000000000000000000001", "01J00000000000000000000002");
+    let mut s = Script::new();
+    s.message(wish, &json!({"source": "compact"}));
+    s.apply("messages_consumed", json!({"ids": [wish]}));
+    assert_eq!(s.state.turns.voice, None);
+    s.message(word, &json!({"source": "user"}));
+    s.apply("messages_consumed", json!({"ids": [word]}));
+    assert_eq!(s.state.turns.voice, Some(crate::model::conversation::Role::User));
+}

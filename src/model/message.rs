@@ -30,6 +30,8 @@ pub enum TreeAction {
     Closed,
     Reset,
     Deleted,
+    /// Its run was ended; the task stays in progress.
+    Stopped,
 }
 
 /// Who said it, and what belongs to that.

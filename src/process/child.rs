@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Instant;
 
 use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -266,6 +267,7 @@ fn launch(
         .transpose()
         .map_err(no_record)?;
 
+    let started = Instant::now();
     let mut command = command(&spec);
     let (output_end, output_pipe) = io::pipe().map_err(no_pipe)?;
     let error_end = wire(&mut command, output_pipe).map_err(no_pipe)?;
@@ -308,7 +310,7 @@ fn launch(
     let mut child = child.into_inner();
     let pipes = (child.stdin().take(), child.stdout().take());
     let family = Family::new(&spec.id, pid, start, true);
-    let supervisor = Supervisor { family, child, phase: phase_sender, drains, note };
+    let supervisor = Supervisor { family, child, started, phase: phase_sender, drains, note };
     tokio::spawn(supervise(supervisor, kill_requests));
     Ok((Process { id: spec.id, pid, phase, kill, output, error }, pipes))
 }

@@ -10,6 +10,12 @@ fn spec(folder: &tempfile::TempDir, script: &str) -> Spec {
     spec
 }
 
+/// Returns how many children have a record.
+fn records(folder: &tempfile::TempDir) -> usize {
+    let entries = std::fs::read_dir(folder.path().join("records")).unwrap();
+    entries.filter(|entry| entry.as_ref().unwrap().path().extension() == Some("json".as_ref())).count()
+}
+
 async fn said(script: &str) -> (String, Exit) {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, script)).unwrap();
@@ -55,8 +61,7 @@ async fn a_missing_folder_and_a_missing_program_are_told_apart() {
     let mut unknown = spec(&folder, "true");
     unknown.program = "no-such-program-here".into();
     assert!(matches!(start(unknown), Err(StartError::NoProgram(_))));
-    let records = std::fs::read_dir(folder.path().join("records")).unwrap().count();
-    assert_eq!(records, 0, "nothing runs, so nothing is recorded");
+    assert_eq!(records(&folder), 0, "nothing runs, so nothing is recorded");
 }
 
 #[tokio::test]
@@ -64,13 +69,12 @@ async fn a_record_stands_while_the_child_runs_and_no_longer() {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, "echo up; sleep 1000")).unwrap();
     process.output().fresh().await;
-    let count = || std::fs::read_dir(folder.path().join("records")).unwrap().count();
-    assert_eq!(count(), 1);
+    assert_eq!(records(&folder), 1);
     assert_eq!(crate::process::sweep(&folder.path().join("records")), [], "its owner is alive: it is no orphan");
     process.kill();
     let exit = process.gone().await;
     assert!(exit.killed && exit.code.is_none());
-    assert_eq!(count(), 0);
+    assert_eq!(records(&folder), 0);
 }
 
 #[tokio::test]
@@ -128,12 +132,25 @@ async fn a_daemon_that_left_group_session_and_output_is_still_ours() {
     let process = start(spec(&folder, script)).unwrap();
     process.left().await;
     assert!(matches!(process.phase(), Phase::Left(_)), "{:?}", process.phase());
-    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 1, "the record stays with it");
+    assert_eq!(records(&folder), 1, "the record stays with it");
     process.kill();
     process.gone().await;
     let daemon: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
     assert!(table::get(daemon).is_none_or(|entry| entry.zombie));
-    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 0);
+    assert_eq!(records(&folder), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_daemon_of_a_child_that_lived_for_a_moment_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    for escape in ["setsid -f sleep 1000 >/dev/null 2>&1", "(setsid sleep 1000 >/dev/null 2>&1 &)"] {
+        let process = start(spec(&folder, escape)).unwrap();
+        process.left().await;
+        assert!(matches!(process.phase(), Phase::Left(_)), "{escape}: {:?}", process.phase());
+        process.kill();
+        process.gone().await;
+    }
 }
 
 #[tokio::test]
@@ -142,7 +159,7 @@ async fn a_child_can_be_spoken_with_while_its_errors_are_captured() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo ready >&2; while read -r line; do echo \"you said $line\"; done; echo over >&2";
     let (process, Dialogue { mut input, output }) = converse(spec(&folder, script)).unwrap();
-    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
+    assert_eq!(records(&folder), 1);
     let mut lines = BufReader::new(output).lines();
     for word in ["one", "two"] {
         input.write_all(format!("{word}\n").as_bytes()).await.unwrap();
@@ -151,5 +168,5 @@ async fn a_child_can_be_spoken_with_while_its_errors_are_captured() {
     drop(input);
     assert_eq!(process.gone().await.code, Some(0), "the end of its input ends it");
     assert_eq!(String::from_utf8(process.output().glimpse().head).unwrap(), "ready\nover\n");
-    assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 0);
+    assert_eq!(records(&folder), 0);
 }

@@ -17,6 +17,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// How often it is insisted before a process counts as one that the system will not end.
 const ROUNDS: u32 = 100;
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// How often, and how long apart, a process is asked for its environment while it has none.
+const ASKED_AGAIN: u32 = 20;
+const BECOMING: Duration = Duration::from_micros(50);
 
 /// A child and everything that belongs to it.
 #[derive(Clone, Debug)]
@@ -43,6 +46,27 @@ impl Family {
         self.trust_group.then_some(self.leader)
     }
 
+    /// Tells, cheaply and of a leader that ended a moment after it started, that nobody else of the family is left.
+    /// False means: look properly.
+    pub(super) fn is_surely_gone(&self) -> bool {
+        let is_stranger = |entry: &Entry| {
+            let grouped = entry.group == self.leader || entry.session == self.leader;
+            entry.zombie || (!grouped && table::marker(entry.pid, RUN_MARKER, &self.id) == Some(false))
+        };
+        table::started_after(self.leader).is_some_and(|young| young.iter().all(is_stranger))
+    }
+
+    /// Tells whether a process carries our id. One that is just becoming another program is asked again.
+    fn marked(&self, entry: &Entry) -> bool {
+        for _ in 0..ASKED_AGAIN {
+            match table::marker(entry.pid, RUN_MARKER, &self.id) {
+                Some(marked) => return marked,
+                None => thread::sleep(BECOMING),
+            }
+        }
+        false
+    }
+
     /// Returns the members that live now, and remembers them.
     pub(super) fn members(&mut self, entries: &[Entry]) -> Vec<Entry> {
         let is_used = |entry: &Entry| entry.group == self.leader || entry.session == self.leader;
@@ -58,8 +82,7 @@ impl Family {
                 || is_known(entry)
                 || below.contains(&entry.pid)
                 // Nobody who started before the leader can be its descendant; most environments stay unread.
-                || (self.start.is_none_or(|start| entry.start >= start)
-                    && table::has_marker(entry.pid, RUN_MARKER, &self.id));
+                || (self.start.is_none_or(|start| entry.start >= start) && self.marked(entry));
             if belongs {
                 members.push(entry.clone());
             }

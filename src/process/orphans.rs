@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::end::{Family, Found, GRACE, end_blocking};
-use super::record::Record;
+use super::record::{Record, SPARE};
 use super::table::{self, Entry};
 
 /// A recorded child that no longer runs.
@@ -23,6 +23,7 @@ pub struct Ended {
 /// Records whose owner is alive are somebody else's and stay.
 pub fn sweep(folder: &Path) -> Vec<Ended> {
     let mut left = Vec::new();
+    remove_spares(folder);
     for (path, record) in records(folder) {
         if record.owner.is_alive() {
             continue;
@@ -78,6 +79,14 @@ fn family(record: &Record) -> Option<Family> {
     // While the leader lives, its number means its group. Once it is gone the number may mean anybody's.
     let trust_group = record.child.is_some_and(|child| table::get(pid).is_some_and(|now| now.start == child.start));
     Some(Family::new(&record.id, pid, start, trust_group))
+}
+
+/// Removes the files that were kept to be written again. Whoever still holds one makes a new one instead.
+fn remove_spares(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension() == Some(SPARE.as_ref())) {
+        let _ = fs::remove_file(path);
+    }
 }
 
 fn records(folder: &Path) -> Vec<(std::path::PathBuf, Record)> {

@@ -1,10 +1,13 @@
 //! The note on disk that says a child is running: written before it starts, completed when its pid is known, gone
 //! when it and its group are. What it holds is enough to find the child again and to be sure that it is the child.
+//!
+//! A few files of notes that are gone are kept aside and written again: a new file needs a free inode, and ext4 passes
+//! over every one that was freed within the last seconds, which takes longer than a short command.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,15 +59,23 @@ fn ourselves() -> (String, Identity) {
 #[derive(Debug)]
 pub(super) struct Note {
     path: PathBuf,
+    file: File,
     record: Record,
 }
 
 impl Note {
-    /// Says that a child is about to start.
+    /// Says that a child is about to start. The file has its name only once it says so.
     pub(super) fn announce(folder: &Path, id: &str, command: &str) -> io::Result<Self> {
         let (boot, owner) = ourselves();
         let record = Record { id: id.to_owned(), command: command.to_owned(), boot, owner, child: None };
-        let note = Self { path: folder.join(format!("{id}.json")), record };
+        let path = folder.join(format!("{id}.json"));
+        if let Some(Spare { path: aside, file }) = Spare::take(folder) {
+            let mut note = Self { path: aside, file, record: record.clone() };
+            if note.write().and_then(|()| fs::rename(&note.path, &path)).is_ok() {
+                return Ok(Self { path, ..note });
+            }
+        }
+        let mut note = Self { file: create_private(&path)?, path, record };
         note.write()?;
         Ok(note)
     }
@@ -76,14 +87,56 @@ impl Note {
     }
 
     pub(super) fn remove(self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::debug!(%error, path = %self.path.display(), "the note of a process that ended was not removed");
+        let aside = self.path.with_extension(SPARE);
+        match fs::rename(&self.path, &aside) {
+            Ok(()) => Spare { path: aside, file: self.file }.keep(),
+            Err(error) => {
+                tracing::debug!(%error, path = %self.path.display(), "the note of a process that ended was not removed");
+            }
         }
     }
 
-    fn write(&self) -> io::Result<()> {
-        use io::Write as _;
+    /// Writes over what is there: a file that is emptied first is flushed by some file systems when it is closed.
+    fn write(&mut self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.record)?;
-        create_private(&self.path)?.write_all(&text)
+        self.file.rewind()?;
+        self.file.write_all(&text)?;
+        self.file.set_len(text.len() as u64)
     }
 }
+
+/// What the file of a note that is gone is called after its id.
+pub(super) const SPARE: &str = "spare";
+/// How many are kept. More commands than this seldom end before the next one starts.
+const MOST_SPARE: usize = 16;
+
+/// A file that may become a note. Those that are left when we end are removed by the next start.
+#[derive(Debug)]
+struct Spare {
+    path: PathBuf,
+    file: File,
+}
+
+static SPARES: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+
+impl Spare {
+    /// Returns one that lies in `folder`. It may have been removed meanwhile.
+    fn take(folder: &Path) -> Option<Self> {
+        let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = spares.iter().rposition(|spare| spare.path.parent() == Some(folder))?;
+        Some(spares.remove(at))
+    }
+
+    fn keep(self) {
+        let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.len() >= MOST_SPARE {
+            let oldest = spares.remove(0);
+            let _ = fs::remove_file(oldest.path);
+        }
+        spares.push(self);
+    }
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

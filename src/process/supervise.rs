@@ -4,7 +4,7 @@
 
 use std::io;
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use process_wrap::tokio::ChildWrapper;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -19,6 +19,9 @@ use super::table;
 const DRAIN: Duration = Duration::from_millis(100);
 /// How long a killed child may take to be reaped before it is given up as stuck in the kernel.
 const REAP: Duration = Duration::from_secs(5);
+/// How long a child may have run for the numbers given since to tell who is its descendant. No system gives out all of
+/// them in this time; then they would start again from the first.
+const BRIEF: Duration = Duration::from_millis(250);
 const LEFT_POLL: Duration = Duration::from_millis(20);
 const LEFT_POLL_LONGEST: Duration = Duration::from_secs(1);
 
@@ -26,6 +29,7 @@ pub(super) struct Supervisor {
     /// The child and what it started. Kept from look to look: what was seen once is not to be believed anew.
     pub(super) family: Family,
     pub(super) child: Box<dyn ChildWrapper>,
+    pub(super) started: Instant,
     pub(super) phase: watch::Sender<Phase>,
     pub(super) drains: Vec<oneshot::Receiver<()>>,
     pub(super) note: Option<Note>,
@@ -42,7 +46,7 @@ pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedRec
         Some(status) => {
             let exit = Exit::from_status(&status, false);
             let quiet = timeout(DRAIN, this.drained()).await.is_ok();
-            if !this.lives().await && quiet {
+            if this.left_nobody().await && quiet {
                 exit
             } else {
                 this.phase.send_replace(Phase::Left(exit));
@@ -79,6 +83,12 @@ impl Supervisor {
             sleep(pause).await;
             pause = (pause * 2).min(LEFT_POLL_LONGEST);
         }
+    }
+
+    /// Tells whether the family ended with the child. Most commands are short and start nobody who stays, and going
+    /// through everything that runs on the machine costs more than such a command.
+    async fn left_nobody(&mut self) -> bool {
+        (self.started.elapsed() < BRIEF && self.family.is_surely_gone()) || !self.lives().await
     }
 
     /// Tells whether somebody of the family runs, also one that made itself a daemon: it left the group and the

@@ -30,6 +30,13 @@ pub fn get(pid: i32) -> Option<Entry> {
     system::get(pid)
 }
 
+/// Returns everything that runs and was started after `pid`, by its number: the system hands numbers out in order, so
+/// only those between this one and the last one given have to be looked up. A thread may be listed like a process.
+/// Nothing: the numbers have started again, or too many were given for this to be the cheap way.
+pub(super) fn started_after(pid: i32) -> Option<Vec<Entry>> {
+    system::started_after(pid)
+}
+
 /// Returns a text that differs between two starts of the machine.
 pub fn boot_id() -> String {
     system::boot_id()
@@ -37,10 +44,15 @@ pub fn boot_id() -> String {
 
 /// Tells whether a process was started with `name=value` in its environment. False where the system does not say.
 pub fn has_marker(pid: i32, name: &str, value: &str) -> bool {
-    system::environment(pid).is_some_and(|environment| {
-        let wanted = format!("{name}={value}");
-        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
-    })
+    marker(pid, name, value) == Some(true)
+}
+
+/// As [`has_marker`]. Nothing: its environment is empty, as that of a process is that is just becoming another program.
+pub(super) fn marker(pid: i32, name: &str, value: &str) -> Option<bool> {
+    let Some(environment) = system::environment(pid) else { return Some(false) };
+    let wanted = format!("{name}={value}");
+    let carries = || environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+    (!environment.is_empty()).then(carries)
 }
 
 /// Returns the pids of everything below `roots`, by parentage.
@@ -89,6 +101,7 @@ fn ours(group: i32) -> Option<Pid> {
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
+    use std::io::Read as _;
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -100,7 +113,36 @@ mod system {
     }
 
     pub(super) fn get(pid: i32) -> Option<Entry> {
-        parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+        // The system makes the line in one go, and it is shorter than this; asking for its size would cost more.
+        let mut line = [0; 2048];
+        let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+        parse_stat(&line[..length])
+    }
+
+    /// How many numbers are looked up one by one before listing them all is the better way.
+    const MOST_LOOKED_UP: i32 = 64;
+
+    pub(super) fn started_after(pid: i32) -> Option<Vec<Entry>> {
+        let (mut found, mut seen) = (Vec::new(), pid);
+        loop {
+            let last = last_given()?;
+            if last < seen || last - pid > MOST_LOOKED_UP {
+                return None;
+            }
+            // Whoever started somebody and was gone before we looked has left a number that is newer still.
+            if last == seen {
+                return Some(found);
+            }
+            found.extend((seen + 1..=last).filter_map(get));
+            seen = last;
+        }
+    }
+
+    /// Returns the number that was given to a process or a thread last. Some systems list a zero.
+    fn last_given() -> Option<i32> {
+        let mut line = [0; 128];
+        let length = fs::File::open("/proc/loadavg").ok()?.read(&mut line).ok()?;
+        str::from_utf8(&line[..length]).ok()?.split_ascii_whitespace().nth(4)?.parse().ok()
     }
 
     /// Reads `pid (name) state ppid pgrp session …`. The name can hold anything, parentheses included.
@@ -156,6 +198,10 @@ mod system {
     fn list(arguments: &[&str]) -> Vec<Entry> {
         let listing = Command::new("ps").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
         listing.map(|out| super::parse_ps(&String::from_utf8_lossy(&out.stdout))).unwrap_or_default()
+    }
+
+    pub(super) fn started_after(_pid: i32) -> Option<Vec<Entry>> {
+        None
     }
 
     pub(super) fn boot_id() -> String {

@@ -5,6 +5,8 @@
 
 pub(crate) mod json;
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::base::Json;
@@ -36,19 +38,21 @@ pub(crate) trait Protocol: Send {
     fn texts(&self) -> Vec<String>;
     fn tokens(&self) -> Option<Tokens>;
     fn model(&self) -> &str;
-    fn finish(self: Box<Self>) -> Response;
+    /// Returns why the response ended, and its blocks in order, the blank ones left out.
+    fn finish(self: Box<Self>) -> (StopReason, Vec<ResponseBlock>);
 }
 
 /// Reads one response.
 pub struct Decoder {
     splitter: Splitter,
     protocol: Box<dyn Protocol>,
+    salt: String,
     failure: Option<ApiError>,
 }
 
 impl Decoder {
     /// Returns a decoder for the response to a request. `salt` is unique to the request: servers that do not name
-    /// their tool calls get names made from it.
+    /// their tool calls, or give two of them one name, get names made from it.
     pub fn new(config: &SessionConfig, salt: &str) -> Self {
         let protocol: Box<dyn Protocol> = match config.wire {
             Wire::Anthropic => Box::new(anthropic::Stream::new(config, salt)),
@@ -56,7 +60,7 @@ impl Decoder {
             // A scripted provider makes its responses whole; whoever decodes one all the same is shown text.
             Wire::OpenaiChat | Wire::Scripted => Box::new(openai_chat::Stream::new(config, salt)),
         };
-        Self { splitter: Splitter::default(), protocol, failure: None }
+        Self { splitter: Splitter::default(), protocol, salt: salt.to_owned(), failure: None }
     }
 
     /// Takes the next piece and returns what it adds. After a failure, or after the end, everything is ignored.
@@ -110,12 +114,20 @@ impl Decoder {
             return Err(failure.with_partial(self.partial()));
         }
         match self.protocol.progress() {
-            Progress::Whole | Progress::Over => Ok(self.protocol.finish()),
+            Progress::Whole | Progress::Over => Ok(self.whole()),
             Progress::Open => {
                 let failure = ApiError::new(ErrorClass::Truncated, "the stream ended before the response was complete");
                 Err(failure.with_partial(self.partial()))
             }
         }
+    }
+
+    fn whole(self) -> Response {
+        let (tokens, model) = (self.protocol.tokens(), self.protocol.model().to_owned());
+        let (stop, mut blocks) = self.protocol.finish();
+        rename_repeated(&mut blocks, &self.salt);
+        let cut_call = cut_call(&stop, &mut blocks);
+        Response { blocks, tokens: tokens.unwrap_or_default(), usage_reported: tokens.is_some(), stop, cut_call, model }
     }
 
     fn take(&mut self, event: &SseEvent, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
@@ -153,6 +165,26 @@ pub(crate) fn tool_use(call: String, name: String, raw: String) -> ToolUse {
         // Every API takes an object back and nothing else.
         Ok(input) if input.as_str().trim_start().starts_with('{') => ToolUse { call, name, input, malformed: None },
         _ => ToolUse { call, name, input: Json::object(), malformed: Some(raw) },
+    }
+}
+
+/// Gives every call an id of its own: a result names the call it belongs to by nothing else.
+fn rename_repeated(blocks: &mut [ResponseBlock], salt: &str) {
+    let mut calls: Vec<&mut ToolUse> = blocks
+        .iter_mut()
+        .filter_map(|block| match block {
+            ResponseBlock::ToolUse(call) => Some(call),
+            ResponseBlock::Text(_) | ResponseBlock::Thinking(_) => None,
+        })
+        .collect();
+    let mut taken: HashSet<String> = calls.iter().map(|call| call.call.clone()).collect();
+    let mut seen = HashSet::new();
+    for (position, call) in calls.iter_mut().enumerate() {
+        if seen.insert(call.call.clone()) {
+            continue;
+        }
+        let own = (position..).map(|number| format!("call_{salt}_{number}")).find(|id| taken.insert(id.clone()));
+        call.call = own.unwrap_or_default();
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::model::conversation::Wire;
 use crate::model::event::StopReason;
-use crate::provider::decode::{cut_call, tool_use};
+use crate::provider::decode::{cut_call, rename_repeated, tool_use};
 use crate::provider::error::ErrorClass;
 use crate::provider::response::{ResponseBlock, Signal};
 use crate::provider::testing::{config, decode, stream};
@@ -27,7 +27,7 @@ fn the_response_is_the_same_at_every_split() {
             .iter()
             .filter_map(|signal| match signal {
                 Signal::Text(text) => Some(text.as_str()),
-                Signal::Thinking(_) | Signal::Call { .. } => None,
+                Signal::Begun | Signal::Thinking(_) | Signal::Call { .. } => None,
             })
             .collect();
         assert_eq!(said, "Héllo 👩", "split at {at}");
@@ -45,6 +45,52 @@ fn a_stream_that_ends_too_early_is_truncated_and_keeps_its_text() {
         assert_eq!((partial.text().as_str(), &partial.stop), ("Héllo 👩", &StopReason::Interrupted));
         assert_eq!(partial.calls().count(), 0);
     }
+}
+
+#[test]
+fn calls_that_share_an_id_get_one_each_and_the_same_one_every_time() {
+    let anthropic = [
+        r#"{"type":"message_start","message":{"model":"m"}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"x","name":"bash","input":{"n":1}}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"x","name":"bash","input":{"n":2}}}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"y","name":"bash","input":{"n":3}}}"#,
+        r#"{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"x","name":"bash","input":{"n":4}}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let responses = [
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"x","name":"bash","arguments":"{\"n\":1}"}}"#,
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"x","name":"bash","arguments":"{\"n\":2}"}}"#,
+        r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"y","name":"bash","arguments":"{\"n\":3}"}}"#,
+        r#"{"type":"response.output_item.done","output_index":3,"item":{"type":"function_call","call_id":"x","name":"bash","arguments":"{\"n\":4}"}}"#,
+        r#"{"type":"response.completed","response":{"model":"m"}}"#,
+    ];
+    let chat = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"bash","arguments":"{\"n\":1}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"x","function":{"name":"bash","arguments":"{\"n\":2}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":2,"id":"y","function":{"name":"bash","arguments":"{\"n\":3}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":3,"id":"x","function":{"name":"bash","arguments":"{\"n\":4}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+    ];
+    let wires: [(Wire, &[&str]); 3] =
+        [(Wire::Anthropic, &anthropic), (Wire::OpenaiResponses, &responses), (Wire::OpenaiChat, &chat)];
+    for (wire, events) in wires {
+        let read = || decode(&config(wire), &stream(events)).1.unwrap();
+        let response = read();
+        let calls: Vec<_> = response.calls().map(|call| (call.call.as_str(), call.input.as_str())).collect();
+        let expected =
+            [("x", r#"{"n":1}"#), ("call_salt_1", r#"{"n":2}"#), ("y", r#"{"n":3}"#), ("call_salt_3", r#"{"n":4}"#)];
+        assert_eq!(calls, expected, "{wire:?}");
+        assert_eq!(response, read(), "{wire:?}");
+    }
+}
+
+#[test]
+fn a_made_up_id_is_nobody_elses() {
+    let call = |id: &str| ResponseBlock::ToolUse(tool_use(id.to_owned(), "bash".to_owned(), String::new()));
+    let mut blocks = [call("a"), call("a"), call("call_salt_1")];
+    rename_repeated(&mut blocks, "salt");
+    assert_eq!(blocks, [call("a"), call("call_salt_2"), call("call_salt_1")]);
 }
 
 #[test]

@@ -72,10 +72,10 @@ impl Gate {
         }
     }
 
-    /// Returns until when everybody waits, if they do: for a countdown.
+    /// Returns until when everybody waits, if they do: for a countdown. A time that is up is none to count down to.
     pub fn limited_until(&self) -> Option<Instant> {
         match *self.state.borrow() {
-            State::Limited(until) => Some(until),
+            State::Limited(until) => Some(until).filter(|until| *until > Instant::now()),
             State::Open | State::Probing => None,
         }
     }

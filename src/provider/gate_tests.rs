@@ -83,6 +83,21 @@ async fn late_news_neither_opens_the_gate_nor_shortens_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_that_is_over_is_not_counted_down() {
+    let gate = Arc::new(Gate::default());
+    let cancel = CancellationToken::new();
+    gate.enter(&cancel).await.unwrap().limited(Duration::ZERO);
+    assert_eq!(gate.limited_until(), None);
+    // A probe that ends without a verdict leaves the gate to whoever comes next, at once.
+    drop(gate.enter(&cancel).await.unwrap());
+    assert_eq!(gate.limited_until(), None);
+    gate.enter(&cancel).await.unwrap().limited(MINUTE);
+    assert!(gate.limited_until().is_some());
+    tokio::time::advance(MINUTE).await;
+    assert_eq!(gate.limited_until(), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn waiting_can_be_called_off() {
     let gate = Arc::new(Gate::default());
     gate.enter(&CancellationToken::new()).await.unwrap().limited(MINUTE);

@@ -112,6 +112,7 @@ impl HttpProvider {
         cancel: &CancellationToken,
     ) -> Result<(), ApiError> {
         let mut limit = self.timeouts.first_byte;
+        let mut begun = false;
         loop {
             let due = outbox.due();
             let piece = tokio::select! {
@@ -131,6 +132,10 @@ impl HttpProvider {
                     limit = self.timeouts.idle;
                     deadline = Instant::now() + limit;
                     outbox.add(decoder.push(&bytes));
+                    // An API that is overloaded may say so in the first event of a stream that looks like any other.
+                    if !std::mem::replace(&mut begun, true) && !decoder.is_over() {
+                        let _ = signals.try_send(Signal::Begun);
+                    }
                 }
             }
             if decoder.is_over() {

@@ -121,6 +121,7 @@ async fn a_response_is_streamed_and_the_request_says_who_asks() {
         .iter()
         .map(|signal| match signal {
             Signal::Text(text) => text.as_str(),
+            Signal::Begun => "",
             Signal::Thinking(_) | Signal::Call { .. } => panic!("{signal:?}"),
         })
         .collect();
@@ -196,6 +197,29 @@ async fn silence_has_a_limit_before_and_within_a_stream() {
 }
 
 #[tokio::test]
+async fn that_a_response_has_begun_is_told_before_anything_is_said() {
+    let (base, _) = serve(|| stuck(stream(&HELLO[..1]))).await;
+    let provider = provider(Wire::Anthropic, base, timeouts());
+    let (sender, mut receiver) = mpsc::channel(64);
+    let cancel = CancellationToken::new();
+    let response = provider.respond(call(Wire::Anthropic), sender, cancel.clone());
+    let watch = async {
+        assert_eq!(receiver.recv().await, Some(Signal::Begun));
+        cancel.cancel();
+    };
+    let (response, ()) = tokio::join!(response, watch);
+    assert_eq!(response.unwrap_err().class, ErrorClass::Cancelled);
+}
+
+#[tokio::test]
+async fn a_stream_that_begins_with_an_error_has_not_begun() {
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let (base, _) = serve(|| events(vec![Ok(stream(&[overloaded]).into())])).await;
+    let (response, signals) = respond(&provider(Wire::Anthropic, base, timeouts())).await;
+    assert_eq!((response.unwrap_err().class, signals), (ErrorClass::Overloaded, Vec::new()));
+}
+
+#[tokio::test]
 async fn cancelling_in_mid_stream_keeps_the_text() {
     let (base, _) = serve(|| stuck(stream(&HELLO))).await;
     let provider = provider(Wire::Anthropic, base, timeouts());
@@ -203,6 +227,7 @@ async fn cancelling_in_mid_stream_keeps_the_text() {
     let cancel = CancellationToken::new();
     let response = provider.respond(call(Wire::Anthropic), sender, cancel.clone());
     let watch = async {
+        assert_eq!(receiver.recv().await, Some(Signal::Begun));
         assert_eq!(receiver.recv().await, Some(Signal::Text("Hello.".to_owned())));
         cancel.cancel();
     };

@@ -7,6 +7,8 @@ use crate::model::usage::Tokens;
 /// Something worth showing while a response comes in. Shown, never kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
+    /// The API took the request and has begun to answer. A model may think for minutes before it says anything.
+    Begun,
     Text(String),
     Thinking(String),
     /// A tool call is being written: the `index`-th of the response, `bytes` of input so far.

@@ -164,7 +164,7 @@ async fn stopping_it_keeps_what_was_said() {
     let shown: String = std::iter::from_fn(|| receiver.try_recv().ok())
         .map(|signal| match signal {
             Signal::Text(text) => text,
-            Signal::Thinking(_) | Signal::Call { .. } => panic!("{signal:?}"),
+            Signal::Begun | Signal::Thinking(_) | Signal::Call { .. } => panic!("{signal:?}"),
         })
         .collect();
     assert_eq!(shown, kept);

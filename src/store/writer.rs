@@ -67,6 +67,9 @@ enum Command {
     Quit,
 }
 
+/// Is shown what was acknowledged.
+type Watch = Box<dyn Fn(TaskId, &[Event]) + Send>;
+
 type Answer = oneshot::Sender<Result<Vec<Event>, StoreError>>;
 
 /// Decides what closes a copied conversation: answers to its open calls, and the marker that says whose it is now.
@@ -93,10 +96,19 @@ pub struct Options {
 impl Store {
     /// Starts the writer. The caller holds the project's lock.
     pub fn start(options: Options) -> Result<Self, StoreError> {
+        Self::start_watched(options, |_, _| {})
+    }
+
+    /// As [`Store::start`]. `watch` is shown everything that is acknowledged, in the order of the disk, before whoever
+    /// asked for it is answered. It is called on the writer's thread and must not block.
+    pub fn start_watched(
+        options: Options,
+        watch: impl Fn(TaskId, &[Event]) + Send + 'static,
+    ) -> Result<Self, StoreError> {
         let sessions = Sessions::new(options.disk.clone(), &options.sessions);
         let blobs = Blobs::new(options.disk.clone(), &options.blobs);
         let (commands, inbox) = mpsc::channel();
-        let actor = actor::Actor::new(options, sessions.clone());
+        let actor = actor::Actor::new(options, sessions.clone(), Box::new(watch));
         let thread = thread::Builder::new()
             .name("mxd-store".to_owned())
             .spawn(move || actor.run(&inbox))
@@ -135,6 +147,21 @@ impl Store {
             return Ok(Vec::new());
         }
         self.ask(|answer| Command::Append { session, run, bodies, answer }).await
+    }
+
+    /// As [`Store::append_batch`], asked for at once: what is asked for first stands first, whoever waits for it first.
+    pub fn submit(
+        &self,
+        session: TaskId,
+        run: Option<RunId>,
+        bodies: Vec<Body>,
+    ) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send + 'static {
+        let (answer, result) = oneshot::channel();
+        let sent = self.inner.commands.send(Command::Append { session, run, bodies, answer });
+        async move {
+            sent.map_err(|_| StoreError::Closed)?;
+            result.await.map_err(|_| StoreError::Closed)?
+        }
     }
 
     /// Copies the active conversation of one session into another that has none, closed by what `plan` says.

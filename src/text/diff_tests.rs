@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::text::markdown::Page;
+use crate::text::Page;
 use crate::text::row::Row;
 use crate::theme::{Glyphs, Role};
 
@@ -34,7 +34,6 @@ fn two_texts_become_numbered_signed_lines() {
     assert_eq!(
         shown(&file, options(60)),
         [
-            "… @@ 1,1 @@",
             "  1   1   fn main() {",
             "  2     -     let a = 1;",
             "      2 +     let a = 10;",
@@ -48,13 +47,23 @@ fn two_texts_become_numbered_signed_lines() {
 }
 
 #[test]
+fn what_lies_between_hunks_is_counted_and_hunks_can_be_jumped_to() {
+    let old: String = (1..=30).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
+    let new = old.replace("line 5\n", "five\n").replace("line 25\n", "");
+    let file = FileDiff::between("a.txt", &old, &new, 1);
+    let rows = shown(&file, options(60));
+    assert_eq!((rows[0].as_str(), rows[5].as_str()), ("… 3 unchanged lines", "… 17 unchanged lines"));
+    assert_eq!(DiffRows::new(&file, options(60)).hunk_starts(), [0, 5]);
+}
+
+#[test]
 fn differing_words_stand_out_and_code_has_its_colours() {
     let file = FileDiff::between("src/main.rs", OLD, NEW, 1);
     let rows = all(&file, options(60));
-    assert_eq!((strong(&rows[2]).as_str(), strong(&rows[3]).as_str()), ("1", "10"));
-    assert_eq!(strong(&rows[6]), ", b");
-    assert_eq!(rows[2].ground, Some(Role::DiffRemove));
-    assert!(rows[2].spans.iter().any(|span| span.text.contains("let") && span.ink.role == Role::SyntaxKeyword));
+    assert_eq!((strong(&rows[1]).as_str(), strong(&rows[2]).as_str()), ("1", "10"));
+    assert_eq!(strong(&rows[5]), ", b");
+    assert_eq!(rows[1].ground, Some(Role::DiffRemove));
+    assert!(rows[1].spans.iter().any(|span| span.text.contains("let") && span.ink.role == Role::SyntaxKeyword));
 }
 
 #[test]
@@ -101,9 +110,9 @@ fn long_unchanged_stretches_are_folded() {
     let file = FileDiff::between("a.txt", &old, &new, 100);
     let rows = shown(&file, options(60));
     assert!(rows.contains(&"▸ 32 unchanged lines".to_owned()), "{rows:?}");
-    assert_eq!(rows.len(), 1 + 2 + 3 + 1 + 3 + 2);
+    assert_eq!(rows.len(), 2 + 3 + 1 + 3 + 2);
     let open = DiffOptions { context: None, ..options(60) };
-    assert_eq!(shown(&file, open).len(), 1 + 2 + 38 + 2);
+    assert_eq!(shown(&file, open).len(), 2 + 38 + 2);
 }
 
 #[test]

@@ -13,25 +13,8 @@ mod table;
 
 pub use stream::StreamingMarkdown;
 
+use super::page::Page;
 use super::row::Row;
-use crate::theme::Glyphs;
-
-/// Where text is laid out: how wide it may be, and which signs can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
-    pub width: usize,
-    pub glyphs: &'static Glyphs,
-}
-
-impl Page {
-    pub fn new(width: usize, glyphs: &'static Glyphs) -> Self {
-        Self { width: width.max(1), glyphs }
-    }
-
-    fn narrower(self, columns: usize) -> Self {
-        Self { width: self.width.saturating_sub(columns).max(1), ..self }
-    }
-}
 
 /// Returns `source` as rows.
 pub fn render(source: &str, page: Page) -> Vec<Row> {

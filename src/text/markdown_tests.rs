@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::text::row::copied;
-use crate::theme::Role;
+use crate::theme::{Glyphs, Role};
 
 fn page(width: usize) -> Page {
     Page::new(width, &Glyphs::UNICODE)

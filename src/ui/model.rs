@@ -143,6 +143,13 @@ impl Model {
         self.tree.selected()
     }
 
+    /// Returns where a task works and the branch it started from, if it has a branch of its own.
+    pub fn place(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
+        let worktree = self.world.node(task)?.worktree.clone()?;
+        let base = self.world.above(task).find_map(|above| self.world.node(above)?.branch.clone());
+        Some((worktree, base.unwrap_or_else(|| self.world.project.base_branch.clone())))
+    }
+
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use mxd::agent::driver::{self, Setup};
+use mxd::agent::driver::{self, Ending, Setup};
 use mxd::agent::machine::Limits;
 use mxd::agent::prepare::WorktreePreparer;
 use mxd::agent::prompt::Card;
@@ -196,11 +196,16 @@ async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, turns: usize
         clock,
         events,
         completions,
+        rest: driver::Rest::Stay,
     };
-    let exit = driver::drive(setup, ear).await?;
+    let ending = driver::drive(setup, ear).await?;
     drop(mailbox);
     seen.close();
-    if exit == Exit::DonePassed { Ok(()) } else { Err(format!("the run ended with {exit:?}").into()) }
+    if ending == Ending::Exited(Exit::DonePassed) {
+        Ok(())
+    } else {
+        Err(format!("the run ended with {ending:?}").into())
+    }
 }
 
 /// Building a request must cost its bytes, however long the conversation is.

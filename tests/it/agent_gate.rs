@@ -19,8 +19,10 @@ async fn after_a_limit_one_of_twenty_runs_tries_alone_and_the_others_follow_its_
     let title = |number: usize| format!("run {number:02}");
     let mut script = Script::new();
     for number in 0..RUNS {
-        let through = [gate("probe"), say("Through.")];
-        let turn = answer().hold("start").fault(Fault::rate_limited("1")).chunks(through);
+        let through = [gate("say"), say("Through.")];
+        // The second attempt is accepted, and nothing comes before the test says so.
+        let probe = Fault::Stall { after: 0, gate: "probe".to_owned() };
+        let turn = answer().hold("start").fault(Fault::rate_limited("1")).fault(probe).chunks(through);
         script = script.with(Conversation::new(&title(number)).turn(turn));
     }
     let mock = Mock::start(script);
@@ -60,6 +62,12 @@ async fn after_a_limit_one_of_twenty_runs_tries_alone_and_the_others_follow_its_
     }
     assert_eq!(mock.count(), RUNS + 1, "more than one went ahead");
     mock.open("probe");
+    // That it has begun to answer is enough, however long it thinks before it says anything.
+    tokio::select! {
+        _ = &mut rest => panic!("nothing should be said yet"),
+        () = mock.requested(2 * RUNS) => {}
+    }
+    mock.open("say");
     rest.await;
     assert_eq!(mock.count(), 2 * RUNS);
     mock.assert_finished();

@@ -3,6 +3,8 @@
 mod support;
 
 #[cfg(test)]
+mod agent_budget;
+#[cfg(test)]
 mod agent_cut_short;
 #[cfg(test)]
 mod agent_faults;
@@ -28,6 +30,14 @@ mod cli_inspect;
 mod cli_pages;
 #[cfg(test)]
 mod cli_support;
+#[cfg(test)]
+mod git_archive;
+#[cfg(test)]
+mod git_status;
+#[cfg(test)]
+mod git_support;
+#[cfg(test)]
+mod git_worktrees;
 #[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]

@@ -1,1 +1,14 @@
+//! Programs in a real terminal: started in one, typed at, resized, signalled and hung up on, and looked at.
+//!
+//! `support` is the harness; the files beside this one are the tests, with a prefix that says what they are about.
 
+#[cfg(test)]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod support;
+
+#[cfg(test)]
+mod term_detours;
+#[cfg(test)]
+mod term_endings;
+#[cfg(test)]
+mod term_input;

@@ -97,11 +97,11 @@ impl Run {
         self.work.push(counted.boxed());
     }
 
-    /// Returns what a request of about so many tokens may cost.
-    pub(super) fn estimate(&self, tokens: u64) -> MicroUsd {
+    /// Returns what a request of about so many tokens may cost. Nothing: the model's price is not known.
+    pub(super) fn estimate(&self, tokens: u64) -> Option<MicroUsd> {
         let output = self.setup.facts.max_output.min(TYPICAL_OUTPUT);
         let tokens = Tokens { input: tokens, output, ..Tokens::default() };
-        self.setup.facts.prices.map(|prices| cost(&tokens, &prices)).unwrap_or_default()
+        self.setup.facts.prices.map(|prices| cost(&tokens, &prices))
     }
 
     /// Returns how much the model may say: as much as it can, but no more than fits behind what it reads. Some servers
@@ -182,6 +182,7 @@ async fn ask(
 fn show(live: Option<&dyn LiveSink>, signal: Signal) {
     let Some(live) = live else { return };
     live.send(match signal {
+        Signal::Begun => return,
         Signal::Text(text) => Live::TextDelta { text },
         Signal::Thinking(text) => Live::ThinkingDelta { text },
         Signal::Call { call, name, bytes, .. } => Live::CallDelta { call, name, bytes },

@@ -17,6 +17,8 @@ pub(in crate::agent) enum About {
     /// The model stopped in a way that needs a decision.
     Stopped,
     Budget,
+    /// There is a budget, and the model has no price.
+    Price,
     Loop,
     TurnLimit,
     Compaction,
@@ -26,13 +28,15 @@ const RETRY: &str = "Try again";
 const STOP: &str = "Stop";
 const GO_ON: &str = "Go on";
 const WITHOUT: &str = "Go on without";
+const WITHOUT_LIMIT: &str = "Go on without a limit";
 
 impl About {
     /// Returns what an Ask that was raised before a restart is about. Others are not the run's own.
-    pub(in crate::agent) fn of(kind: AskKind) -> Option<Self> {
-        match kind {
+    pub(in crate::agent) fn of(ask: &Ask) -> Option<Self> {
+        match ask.kind {
             AskKind::RetriesExhausted => Some(Self::Provider(Purpose::Respond)),
             AskKind::ModelStopped => Some(Self::Stopped),
+            AskKind::Budget if ask.choices.iter().any(|choice| choice == WITHOUT_LIMIT) => Some(Self::Price),
             AskKind::Budget => Some(Self::Budget),
             AskKind::Loop => Some(Self::Loop),
             AskKind::TurnLimit => Some(Self::TurnLimit),
@@ -50,6 +54,7 @@ impl About {
         match self {
             Self::Provider(_) => &[RETRY, STOP],
             Self::Compaction => &[RETRY, WITHOUT, STOP],
+            Self::Price => &[WITHOUT_LIMIT, STOP],
             Self::Stopped | Self::Budget | Self::Loop | Self::TurnLimit => &[GO_ON, STOP],
         }
     }
@@ -101,7 +106,7 @@ impl Machine {
 
     /// Returns an Ask of the run's own that is still open, from before a restart.
     pub(super) fn standing_ask(&self) -> Option<(AskId, About)> {
-        self.state.asks.iter().find_map(|ask| Some((ask.id, About::of(ask.kind)?)))
+        self.state.asks.iter().find_map(|ask| Some((ask.id, About::of(ask)?)))
     }
 
     /// Waits for an Ask, unless the person has said something instead: then that is the answer.
@@ -118,7 +123,7 @@ impl Machine {
     /// Returns an answer that was given when nobody was there to act on it.
     pub(super) fn standing_decision(&mut self) -> Option<(About, Answer)> {
         let decision = self.state.decisions.iter().find(|decision| !self.acted_on.contains(&decision.ask.id))?;
-        let (id, about, answer) = (decision.ask.id, About::of(decision.ask.kind), decision.answer.clone());
+        let (id, about, answer) = (decision.ask.id, About::of(&decision.ask), decision.answer.clone());
         self.acted_on.insert(id);
         Some((about?, answer))
     }
@@ -137,7 +142,12 @@ impl Machine {
     fn unwished(&self, about: About) -> Option<Body> {
         match about {
             About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.drop_wishes(),
-            About::Provider(Purpose::Respond) | About::Stopped | About::Budget | About::Loop | About::TurnLimit => None,
+            About::Provider(Purpose::Respond)
+            | About::Stopped
+            | About::Budget
+            | About::Price
+            | About::Loop
+            | About::TurnLimit => None,
         }
     }
 
@@ -146,8 +156,12 @@ impl Machine {
         match about {
             About::TurnLimit => self.tries.extra_turns = self.state.turns.ended,
             About::Budget => self.tries.reserved = true,
+            About::Price => self.tries.unpriced = true,
             About::Stopped => self.tries.unfinished = 0,
-            About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.tries.compacted = true,
+            About::Compaction | About::Provider(Purpose::Summarise { .. }) => {
+                self.tries.compacted = true;
+                self.tries.overfull |= self.is_overfull();
+            }
             About::Loop => self.watch.spoken_to(),
             About::Provider(Purpose::Respond) => {}
         }
@@ -173,7 +187,7 @@ impl Machine {
         if is(STOP) {
             let exit = Exit::Interrupted(InterruptReason::Stopped);
             let mut bodies: Vec<Body> = self.unwished(about).into_iter().collect();
-            bodies.push(RunEnded { exit: exit.clone() }.into());
+            bodies.push(RunEnded::from(exit.clone()).into());
             return self.save(bodies, Then::End(exit));
         }
         // Whoever answers wants the agent to go on, whatever cut it short before.
@@ -198,7 +212,7 @@ impl Machine {
                 self.tries.bad_summaries = 0;
                 self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
             }
-            About::Budget | About::TurnLimit | About::Loop => {
+            About::Budget | About::Price | About::TurnLimit | About::Loop => {
                 self.allow(about);
                 self.go_on(now, answer, free);
             }

@@ -36,11 +36,31 @@ impl Machine {
             self.out.push(Effect::Count);
             return true;
         }
-        if self.gauge.tokens() < threshold {
+        if self.gauge.tokens() < threshold || (self.is_overfull() && self.tries.overfull) {
             return false;
+        }
+        if self.is_overfull() {
+            self.ask_about_overfull(window);
+            return true;
         }
         self.compact_after(Vec::new(), CompactTrigger::Threshold);
         true
+    }
+
+    /// Tells whether what every request begins with fills the window by itself: then no summary makes it small enough.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.limits.window.is_some_and(|window| self.gauge.least() >= compaction::threshold(window))
+    }
+
+    fn ask_about_overfull(&mut self, window: u64) {
+        let question = "What every request begins with (instructions, tools, work context) fills the model's window by \
+                        itself. A summary cannot help. What now?";
+        let detail = format!(
+            "About {} of {window} tokens. Shorten .mxd/memory.md or AGENTS.md, use fewer tool servers, or answer with \
+             the name of a model that has a larger window.",
+            self.gauge.least()
+        );
+        self.ask(AskKind::CompactionFailed, About::Compaction, question, &detail);
     }
 
     pub(super) fn counted(&mut self, now: Timestamp, tokens: Option<u64>) {
@@ -168,6 +188,27 @@ impl Machine {
                     "{spent} of the budget of {limit} are spent. Let the agent make one more request, or stop?"
                 );
                 self.ask_after(vec![exceeded], AskKind::Budget, About::Budget, &question, "");
+            }
+            BudgetVerdict::Held => {
+                let timer = self.number();
+                self.phase = Phase::Held { timer, purpose, attempt };
+                self.out.push(Effect::AwaitMoney { timer });
+            }
+            BudgetVerdict::Unpriced if self.tries.unpriced => {
+                self.tries.reserved = true;
+                self.call(purpose, attempt);
+            }
+            BudgetVerdict::Unpriced => {
+                let model = self.conversation.config().map_or(self.limits.model.as_str(), |config| &config.model);
+                let question = format!(
+                    "There is a budget, and the price of model \"{model}\" is not known: nobody can tell when it is \
+                     spent. Go on without a limit, or stop?"
+                );
+                let detail = format!(
+                    "To keep the limit, stop, set `models.{model}.prices.input` and `models.{model}.prices.output` \
+                     (dollars for a million tokens) in the config, and start the agent again."
+                );
+                self.ask(AskKind::Budget, About::Price, &question, &detail);
             }
         }
     }

@@ -76,7 +76,9 @@ impl Machine {
     fn overflowed(&mut self, mut bodies: Vec<Body>, error: &ApiError, purpose: Purpose) {
         bodies.push(note(error, None));
         match purpose {
-            Purpose::Respond if !self.tries.compacted => self.compact_after(bodies, CompactTrigger::Overflow),
+            Purpose::Respond if !self.tries.compacted && !self.is_overfull() => {
+                self.compact_after(bodies, CompactTrigger::Overflow)
+            }
             Purpose::Summarise { trim } if trim.stronger().is_some() => {
                 let trim = trim.stronger().unwrap_or(trim);
                 self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim }, attempt: 1 });

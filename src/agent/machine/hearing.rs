@@ -102,6 +102,7 @@ impl Machine {
             | Phase::Preparing { .. }
             | Phase::Counting
             | Phase::Reserving { .. }
+            | Phase::Held { .. }
             | Phase::Calling { .. }
             | Phase::Backoff { .. }
             | Phase::Tools(_)

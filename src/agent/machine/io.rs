@@ -70,6 +70,10 @@ pub enum BudgetVerdict {
         spent: MicroUsd,
         limit: MicroUsd,
     },
+    /// Others have set aside what is left, for requests that are under way. Some of it may come back.
+    Held,
+    /// There is a limit, and no price to hold against it.
+    Unpriced,
 }
 
 /// Something that happened.
@@ -128,58 +132,33 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Append, and answer with [`Input::Saved`] or [`Input::SaveFailed`].
-    Save {
-        ticket: u64,
-        bodies: Vec<Body>,
-    },
+    Save { ticket: u64, bodies: Vec<Body> },
     /// Make what the segment needs, and answer with [`Input::Prepared`].
-    Prepare {
-        config: bool,
-        context: bool,
-    },
+    Prepare { config: bool, context: bool },
     /// Count the next request exactly, and answer with [`Input::Counted`].
     Count,
     /// Reserve money for a request of about so many tokens, and answer with [`Input::Reserved`].
-    Reserve {
-        tokens: u64,
-    },
+    Reserve { tokens: u64 },
     /// Ask the model, and answer with [`Input::Response`] or [`Input::Failed`].
-    CallModel {
-        number: u64,
-        purpose: Purpose,
-        attempt: u32,
-    },
+    CallModel { number: u64, purpose: Purpose, attempt: u32 },
     /// Stop that request. It still answers.
-    CancelModel {
-        number: u64,
-    },
+    CancelModel { number: u64 },
     /// Run these at once, and answer each with [`Input::ToolFinished`].
-    RunTools {
-        calls: Vec<ToolUse>,
-    },
+    RunTools { calls: Vec<ToolUse> },
     /// Stop what runs. Every call still answers.
     CancelTools,
     /// Answer with [`Input::Timer`] after so long.
-    Sleep {
-        timer: u64,
-        millis: u64,
-    },
-    CancelSleep {
-        timer: u64,
-    },
+    Sleep { timer: u64, millis: u64 },
+    /// Answer with [`Input::Timer`] when money that others had set aside is free, or spent.
+    AwaitMoney { timer: u64 },
+    /// Stop waiting, for a time or for money.
+    CancelSleep { timer: u64 },
     /// For the screen.
     Activity(Activity),
     /// For the screen: a request failed and is tried again.
-    Retrying {
-        attempt: u32,
-        of: u32,
-        millis: u64,
-        reason: String,
-    },
+    Retrying { attempt: u32, of: u32, millis: u64, reason: String },
     /// Another model was chosen; it is used from the next [`Effect::Prepare`] on.
-    UseModel {
-        model: String,
-    },
+    UseModel { model: String },
     /// Nothing to do until something is heard.
     Park,
     /// The run is over.

@@ -6,7 +6,7 @@ use crate::agent::control;
 use crate::agent::machine::{Effect, Hold, Machine, Phase, Then};
 use crate::base::Timestamp;
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Body, Exit, ToolResult, Verdict};
+use crate::model::event::{Body, Exit, RunEnded, ToolResult, Verdict};
 use crate::model::fold::OpenCall;
 use crate::model::live::Activity;
 use crate::tools;
@@ -56,12 +56,13 @@ impl Machine {
             return;
         }
         let last = running.calls.is_empty();
-        if let (true, Some(tools::Control::Done { verdict, .. })) = (last, control) {
+        if let (true, Some(tools::Control::Done { verdict, result })) = (last, control) {
             // The call stays open: it is answered when somebody speaks to the task again.
-            return self.end(match verdict {
+            let exit = match verdict {
                 Verdict::Passed => Exit::DonePassed,
                 Verdict::Failed => Exit::DoneFailed,
-            });
+            };
+            return self.end_with(RunEnded { exit, result: result.clone() });
         }
         let mut bodies = vec![Body::from(result)];
         let cut_short = self.wants.interrupt || self.wants.teardown.is_some();

@@ -229,6 +229,15 @@ pub enum InterruptReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnded {
     pub exit: Exit,
+    /// What a finished task came to, in its agent's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub result: String,
+}
+
+impl From<Exit> for RunEnded {
+    fn from(exit: Exit) -> Self {
+        Self { exit, result: String::new() }
+    }
 }
 
 /// Whether a finished task reached its goal.

@@ -9,10 +9,10 @@ use crate::model::event::{CacheLife, SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::anthropic::NAME_LIMIT;
 use crate::provider::decode::json::{number, text};
-use crate::provider::decode::{Progress, Protocol, cut_call, tool_use};
+use crate::provider::decode::{Progress, Protocol, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
-use crate::provider::response::{Response, ResponseBlock, Signal};
+use crate::provider::response::{ResponseBlock, Signal};
 
 enum Building {
     Text(String),
@@ -206,7 +206,7 @@ impl Protocol for Stream {
         &self.model
     }
 
-    fn finish(self: Box<Self>) -> Response {
+    fn finish(self: Box<Self>) -> (StopReason, Vec<ResponseBlock>) {
         let stop = self.stop();
         let thought = |text, signature, redacted| {
             ResponseBlock::Thinking(Thought { text, signature, redacted, wire: Wire::Anthropic })
@@ -221,16 +221,7 @@ impl Protocol for Stream {
             Building::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
             Building::Ignored => None,
         });
-        let mut blocks: Vec<_> = blocks.collect();
-        let cut_call = cut_call(&stop, &mut blocks);
-        Response {
-            cut_call,
-            blocks,
-            tokens: self.tokens.unwrap_or_default(),
-            usage_reported: self.tokens.is_some(),
-            stop,
-            model: self.model,
-        }
+        (stop, blocks.collect())
     }
 }
 

@@ -10,11 +10,11 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Progress, Protocol, cut_call, said, tool_use};
+use crate::provider::decode::{Progress, Protocol, said, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::openai_chat::NAME_LIMIT;
-use crate::provider::response::{Response, ResponseBlock, Signal};
+use crate::provider::response::{ResponseBlock, Signal};
 
 #[derive(Default)]
 struct Building {
@@ -197,7 +197,7 @@ impl Protocol for Stream {
         &self.model
     }
 
-    fn finish(self: Box<Self>) -> Response {
+    fn finish(self: Box<Self>) -> (StopReason, Vec<ResponseBlock>) {
         let stop = self.stop();
         let thought = (!self.thinking.trim().is_empty()).then(|| {
             ResponseBlock::Thinking(Thought {
@@ -211,16 +211,7 @@ impl Protocol for Stream {
             let name = self.names.ours(&call.name).to_owned();
             ResponseBlock::ToolUse(tool_use(call.id, name, call.input))
         });
-        let mut blocks: Vec<_> = thought.into_iter().chain(said(vec![self.text])).chain(calls).collect();
-        let cut_call = cut_call(&stop, &mut blocks);
-        Response {
-            cut_call,
-            blocks,
-            tokens: self.tokens.unwrap_or_default(),
-            usage_reported: self.tokens.is_some(),
-            stop,
-            model: self.model,
-        }
+        (stop, thought.into_iter().chain(said(vec![self.text])).chain(calls).collect())
     }
 }
 

@@ -10,11 +10,11 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Progress, Protocol, cut_call, tool_use};
+use crate::provider::decode::{Progress, Protocol, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::openai_responses::NAME_LIMIT;
-use crate::provider::response::{Response, ResponseBlock, Signal};
+use crate::provider::response::{ResponseBlock, Signal};
 
 enum Building {
     Message(String),
@@ -243,7 +243,7 @@ impl Protocol for Stream {
         &self.model
     }
 
-    fn finish(self: Box<Self>) -> Response {
+    fn finish(self: Box<Self>) -> (StopReason, Vec<ResponseBlock>) {
         let stop = self.stop();
         let blocks = self.items.into_values().filter_map(|item| match item {
             Building::Message(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
@@ -260,16 +260,7 @@ impl Protocol for Stream {
             Building::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
             Building::Ignored => None,
         });
-        let mut blocks: Vec<_> = blocks.collect();
-        let cut_call = cut_call(&stop, &mut blocks);
-        Response {
-            cut_call,
-            blocks,
-            tokens: self.tokens.unwrap_or_default(),
-            usage_reported: self.tokens.is_some(),
-            stop,
-            model: self.model,
-        }
+        (stop, blocks.collect())
     }
 }
 

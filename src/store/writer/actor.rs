@@ -15,7 +15,7 @@ use crate::store::log::Log;
 use crate::store::session::Sessions;
 use crate::store::writer::group::Group;
 use crate::store::writer::save::save;
-use crate::store::writer::{Answer, Command, CopyPlan, Durability, Options};
+use crate::store::writer::{Answer, Command, CopyPlan, Durability, Options, Watch};
 
 /// How many files stay open. Sleeping sessions cost none.
 const MAX_OPEN: usize = 128;
@@ -30,6 +30,7 @@ pub(super) struct Actor {
     ids: IdSource,
     sessions: Sessions,
     durability: Durability,
+    watch: Watch,
     logs: BTreeMap<TaskId, OpenLog>,
     group: Group,
     uses: u64,
@@ -46,10 +47,10 @@ pub(super) struct OpenLog {
 }
 
 impl Actor {
-    pub(super) fn new(options: Options, sessions: Sessions) -> Self {
+    pub(super) fn new(options: Options, sessions: Sessions, watch: Watch) -> Self {
         let Options { disk, clock, ids, durability, .. } = options;
         let (logs, group) = (BTreeMap::new(), Group::default());
-        Self { disk, clock, ids, sessions, durability, logs, group, uses: 0, save_by: None }
+        Self { disk, clock, ids, sessions, durability, watch, logs, group, uses: 0, save_by: None }
     }
 
     pub(super) fn run(mut self, inbox: &Receiver<Command>) {
@@ -231,7 +232,7 @@ impl Actor {
 
     fn flush(&mut self) {
         let group = std::mem::take(&mut self.group);
-        group.write(self.disk.as_ref(), &mut self.logs, self.durability);
+        group.write(self.disk.as_ref(), &mut self.logs, self.durability, &self.watch);
         let is_unsaved = self.logs.values().any(|open| open.log.is_unsynced() && !open.broken);
         self.save_by = is_unsaved.then(|| self.save_by.unwrap_or_else(|| Instant::now() + SAVE_AFTER));
     }

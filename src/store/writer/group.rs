@@ -7,7 +7,7 @@ use crate::model::event::Event;
 use crate::store::disk::Disk;
 use crate::store::writer::actor::OpenLog;
 use crate::store::writer::save::save;
-use crate::store::writer::{Answer, Durability};
+use crate::store::writer::{Answer, Durability, Watch};
 use crate::store::{StoreError, line};
 
 /// What will be written together, and who waits for it.
@@ -67,7 +67,13 @@ impl Group {
     }
 
     /// Writes everything, saves it, and answers everybody in the order they asked.
-    pub(super) fn write(self, disk: &dyn Disk, logs: &mut BTreeMap<TaskId, OpenLog>, durability: Durability) {
+    pub(super) fn write(
+        self,
+        disk: &dyn Disk,
+        logs: &mut BTreeMap<TaskId, OpenLog>,
+        durability: Durability,
+        watch: &Watch,
+    ) {
         let mut failed: BTreeMap<TaskId, StoreError> = BTreeMap::new();
         let mut staged = self.staged;
         staged.retain(|_, staged| !staged.lines.is_empty());
@@ -94,6 +100,9 @@ impl Group {
             }
         }
         for Waiting { session, events, answer } in self.waiting {
+            if !failed.contains_key(&session) {
+                watch(session, &events);
+            }
             let result = failed.get(&session).map_or(Ok(events), |error| Err(error.again()));
             let _ = answer.send(result);
         }

@@ -97,7 +97,7 @@ impl Colours {
 }
 
 /// Returns a span with its spaces as signs. What is copied are spaces still.
-pub fn visible_spaces(span: Span, sign: &'static str) -> Vec<Span> {
+pub fn visible_spaces(span: &Span, sign: &'static str) -> Vec<Span> {
     const SPACES: &str = "                                                                ";
     let is_space = |c: char| c == ' ';
     let mut out = Vec::new();

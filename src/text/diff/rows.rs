@@ -6,7 +6,7 @@ use super::colours::{Colours, shown, visible_spaces};
 use super::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::base;
 use crate::text::highlight::Language;
-use crate::text::markdown::Page;
+use crate::text::page::Page;
 use crate::text::row::{Copied, Ink, Row, RowEnd, Span};
 use crate::text::width;
 use crate::text::wrap::{self, Break, Layout};
@@ -54,7 +54,7 @@ const SPLIT_WIDTH: usize = 120;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Plan {
     Note(usize),
-    /// What stands between two hunks.
+    /// What stands before a hunk.
     Gap {
         hunk: usize,
         unchanged: Option<usize>,
@@ -84,6 +84,8 @@ pub struct DiffRows {
     /// How many digits a line number has.
     digits: usize,
     plan: Vec<Plan>,
+    /// The row at which each hunk begins.
+    starts: Vec<usize>,
 }
 
 impl DiffRows {
@@ -96,7 +98,7 @@ impl DiffRows {
         let numbers = file.hunks.iter().filter_map(|hunk| hunk.lines.last());
         let largest = numbers.flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or(1);
         let digits = largest.to_string().len().max(3);
-        let mut rows = Self { options, split, digits, plan: Vec::new() };
+        let mut rows = Self { options, split, digits, plan: Vec::new(), starts: Vec::new() };
         rows.plan(file);
         rows
     }
@@ -110,9 +112,8 @@ impl DiffRows {
     }
 
     /// Returns the row at which each hunk begins, for jumping from one to the next.
-    pub fn hunk_starts(&self) -> Vec<usize> {
-        let starts = self.plan.iter().enumerate().filter(|(_, plan)| matches!(plan, Plan::Gap { .. }));
-        starts.map(|(at, _)| at).collect()
+    pub fn hunk_starts(&self) -> &[usize] {
+        &self.starts
     }
 
     fn plan(&mut self, file: &FileDiff) {
@@ -120,7 +121,11 @@ impl DiffRows {
         let mut end: Option<usize> = None;
         for (at, hunk) in file.hunks.iter().enumerate() {
             let unchanged = hunk.old_start.checked_sub(end.unwrap_or(1)).filter(|lines| *lines > 0);
-            self.plan.push(Plan::Gap { hunk: at, unchanged });
+            self.starts.push(self.plan.len());
+            // A diff that begins with the file needs no words about where it begins.
+            if at > 0 || unchanged.is_some() || !hunk.heading.is_empty() {
+                self.plan.push(Plan::Gap { hunk: at, unchanged });
+            }
             end = Some(hunk.old_start + hunk.lines.iter().filter(|line| line.kind != LineKind::Added).count());
             for block in blocks(hunk, self.options.context) {
                 match block {
@@ -198,8 +203,7 @@ impl DiffRows {
             Plan::Gap { hunk, unchanged } => {
                 let hunk = &file.hunks[*hunk];
                 let lines = unchanged.map(|lines| base::text::count(lines, "unchanged line", "unchanged lines"));
-                let place = format!("@@ {},{} @@", hunk.old_start, hunk.new_start);
-                let words = [lines.unwrap_or(place), width::visible(&hunk.heading).replace('\n', " ")];
+                let words = [lines.unwrap_or_default(), width::visible(&hunk.heading).replace('\n', " ")];
                 let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
                 let text = format!("{} {}", glyphs.ellipsis, words.join("  "));
                 let mut row = Row::new(vec![Span::decoration(text, Role::DiffHunk)]);
@@ -267,7 +271,7 @@ impl DiffRows {
         row.push(Span::decoration(" ", ink(role)));
         let mut spans = colours.spans(line, at, over);
         if self.options.spaces == Spaces::Visible {
-            spans = spans.into_iter().flat_map(|span| visible_spaces(span, self.options.page.glyphs.space)).collect();
+            spans = spans.into_iter().flat_map(|span| visible_spaces(&span, self.options.page.glyphs.space)).collect();
         }
         let mut parts = wrap::spans(&spans, self.text_width(), &[], &[], Break::Anywhere);
         if part >= parts.len() {

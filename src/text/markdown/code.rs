@@ -1,7 +1,7 @@
 //! Blocks of code: a label, then the lines in their colours on a ground of their own.
 
-use super::Page;
 use crate::text::highlight::{self, Language, Parts};
+use crate::text::page::Page;
 use crate::text::row::{Row, Span};
 use crate::text::width;
 use crate::text::wrap::{self, Break};

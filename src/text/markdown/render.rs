@@ -3,7 +3,8 @@
 use ratatui::style::Modifier;
 
 use super::block::{Block, Item};
-use super::{Page, code, table};
+use super::{code, table};
+use crate::text::page::Page;
 use crate::text::row::{Copied, Ink, Row, RowEnd, Span};
 use crate::text::width;
 use crate::text::wrap::{self, Break};

@@ -8,7 +8,8 @@
 use super::block::Block;
 use super::code::OpenCode;
 use super::parse::{Parsed, parse};
-use super::{Page, render};
+use super::render;
+use crate::text::page::Page;
 use crate::text::row::Row;
 
 /// A text that grows, and its rows.

@@ -1,8 +1,8 @@
 //! Tables: columns as wide as they need, narrower and wrapped where the page is narrow, and a list of names and values
 //! where it is too narrow for columns at all.
 
-use super::Page;
 use super::block::{Inlines, Table};
+use crate::text::page::Page;
 use crate::text::row::{Copied, Row, Span};
 use crate::text::width::{self, Align};
 use crate::text::wrap::{self, Break};

@@ -1,9 +1,9 @@
 //! How a command reaches bash unharmed, and how the folder it ends in comes back.
 //!
 //! The command is data for `eval`, never text inside a wrapper: a trailing comment, an open heredoc or an unbalanced
-//! bracket can break nothing but itself. The folder is written to a side file after the command and in an EXIT trap.
-//! Where a command may lose both (it says `exec`, sets traps, or reads scripts that could), a DEBUG trap also writes
-//! it whenever it has changed; that costs a little per command, so only those get it.
+//! bracket can break nothing but itself. A folder that is not the one it started in is written to a side file after the
+//! command and in an EXIT trap. Where a command may lose both (it says `exec`, sets traps, or reads scripts that could),
+//! a DEBUG trap also writes it whenever it has changed; that costs a little per command, so only those get it.
 //!
 //! The files are small and ours, so they are read and written in place: a hop to another thread costs more.
 
@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 /// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` whether
 /// the folder needs watching.
 const AROUND: &str = concat!(
-    "__mxd_side=$3; __mxd_save() { builtin pwd -P >|\"$__mxd_side\"; } 2>/dev/null; ",
+    "__mxd_side=$3; __mxd_last=$PWD; __mxd_save() { [[ . -ef $__mxd_last ]] || ",
+    "{ __mxd_last=$PWD; builtin pwd -P >|\"$__mxd_side\"; }; } 2>/dev/null; ",
     "if [[ $2 == file ]]; then __mxd_command=$(<\"$1\"); else __mxd_command=$1; fi; ",
     "trap __mxd_save EXIT; ",
-    "if [[ $4 == watch ]]; then __mxd_last=$PWD; set -T; ",
-    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && { __mxd_last=$PWD; __mxd_save; } || :' DEBUG; fi; ",
+    "if [[ $4 == watch ]]; then set -T; ",
+    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && __mxd_save || :' DEBUG; fi; ",
     "set --; eval \"$__mxd_command\"; __mxd_status=$?; trap - DEBUG; __mxd_save || :; exit $__mxd_status",
 );
 
@@ -73,7 +74,7 @@ impl Script {
         ]
     }
 
-    /// Returns the folder in which the command ended, if it said so and the folder is there.
+    /// Returns the folder in which the command ended, if it moved and the folder is there.
     pub(super) fn folder_at_the_end(&self) -> Option<PathBuf> {
         let mut bytes = std::fs::read(&self.side).ok()?;
         if bytes.last() == Some(&b'\n') {

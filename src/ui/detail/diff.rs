@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use crate::base::TaskId;
 use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
-use crate::text::markdown;
 use crate::text::width::{self, Cut};
 use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
@@ -134,7 +133,7 @@ const INDENT: usize = 3;
 impl Laid {
     fn new(files: &Rc<Vec<FileDiff>>, folded: &BTreeSet<usize>, columns: usize, glyphs: &'static Glyphs) -> Self {
         let mut laid = Self { files: Rc::clone(files), columns, glyphs: Some(glyphs), ..Self::default() };
-        let page = markdown::Page::new(columns.saturating_sub(INDENT + 1), glyphs);
+        let page = crate::text::Page::new(columns.saturating_sub(INDENT + 1), glyphs);
         for (at, file) in files.iter().enumerate() {
             // A row of air between two files.
             laid.len += usize::from(at > 0);

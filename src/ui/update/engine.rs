@@ -51,6 +51,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             model.toasts.say(notice.level, format!("{whose}{text}"), cx.now);
             out.draw(Redraw::Lazy);
         }
+        Update::Quiet => {}
         Update::Resync => {
             model.detail.forget();
             out.effect(Effect::TakeSnapshot);

@@ -1,26 +1,22 @@
 //! The world around one machine.
 
+mod outside;
+mod tally;
+
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
-use mxd::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Machine, Prepared, Purpose};
-use mxd::base::{Clock, EventId, IdSource, Json, MessageId, MicroUsd, Timestamp, TurnId};
+use mxd::agent::machine::{Delivery, Effect, Input, Limits, Machine, Purpose};
+use mxd::base::{Clock, EventId, IdSource, MessageId, Timestamp};
+use mxd::model::Answer;
 use mxd::model::ask::AnsweredBy;
-use mxd::model::conversation::{Speech, ToolUse, Wire};
-use mxd::model::event::{
-    AskAnswered, Body, BudgetScope, CachePolicy, Event, InterruptReason, SessionConfig, StopReason, SystemPrompt,
-    ToolResult, VERSION, Verdict,
-};
+use mxd::model::conversation::{Speech, ToolUse};
+use mxd::model::event::{AskAnswered, Body, Event, InterruptReason, VERSION};
 use mxd::model::fold::SessionState;
 use mxd::model::message::{Message, Source};
-use mxd::model::usage::{Tokens, Usage};
-use mxd::model::{Answer, Content};
-use mxd::provider::{ApiError, ErrorClass, Response, ResponseBlock};
-use mxd::tools::{self, names};
 
 use super::rules;
+pub use tally::Tally;
 
 /// A clock that stands still: order must never depend on it.
 struct Still;
@@ -41,22 +37,6 @@ enum Work {
     Model { number: u64, purpose: Purpose, cancelled: bool },
     Tool { call: ToolUse, cancelled: bool },
     Timer { timer: u64, cancelled: bool },
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
-    steps: u64,
-    crashes: u64,
-    requests: u64,
-    tools: u64,
-    messages: u64,
-    interrupts: u64,
-    faults: u64,
-    asks: u64,
-    compactions: u64,
-    dones: u64,
-    repairs: u64,
-    withdrawn: u64,
 }
 
 pub struct World {
@@ -188,7 +168,9 @@ impl World {
                     *cancelled = true;
                 }
             }),
-            Effect::Sleep { timer, .. } => self.work.push(Work::Timer { timer, cancelled: false }),
+            Effect::Sleep { timer, .. } | Effect::AwaitMoney { timer } => {
+                self.work.push(Work::Timer { timer, cancelled: false })
+            }
             Effect::CancelSleep { timer: which } => self.each(|work| {
                 if let Work::Timer { timer, cancelled } = work {
                     *cancelled |= *timer == which;
@@ -408,256 +390,11 @@ impl World {
         self.feed(input);
     }
 
-    fn prepared(&mut self, config: bool, context: bool) -> Prepared {
-        let config = config.then(|| SessionConfig {
-            model: "test".to_owned(),
-            wire: Wire::Anthropic,
-            tools: Vec::new(),
-            system: SystemPrompt::default(),
-            cache: CachePolicy::default(),
-            max_output: 1_000,
-            effort: None,
-        });
-        if config.is_some() {
-            self.epoch += 1;
-            self.last_request.clear();
-        }
-        let work_context = context.then(|| Message {
-            id: MessageId::fresh(&self.ids),
-            from: Source::WorkContext,
-            body: "where you are".to_owned(),
-            images: Vec::new(),
-            at: Self::now(),
-        });
-        Prepared { config, work_context }
-    }
-
-    fn verdict(&mut self) -> BudgetVerdict {
-        let (scope, spent, limit) = (BudgetScope::Task, MicroUsd(90), MicroUsd(100));
-        match self.draw(12) {
-            0 if !self.calm => BudgetVerdict::Refused { scope, spent, limit },
-            1 => BudgetVerdict::Low { scope, spent, limit },
-            _ => BudgetVerdict::Granted,
-        }
-    }
-
-    fn model(&mut self, number: u64, purpose: Purpose, cancelled: bool) -> Input {
-        // A request that was stopped may still have finished in time.
-        if cancelled && !self.chance(20) {
-            let mut error = ApiError::cancelled();
-            if self.chance(50) {
-                error = error.with_partial(Self::response(
-                    vec![ResponseBlock::Text("half a sen".to_owned())],
-                    StopReason::EndTurn,
-                ));
-            }
-            return Input::Failed { number, error: Box::new(error), usage: None, jitter: 0.5 };
-        }
-        if !self.calm && self.chance(12) {
-            self.tally.faults += 1;
-            let class = ErrorClass::ALL[usize::try_from(self.draw(ErrorClass::ALL.len() as u64)).unwrap()];
-            if class != ErrorClass::Cancelled {
-                let usage = self.chance(30).then(|| Box::new(Self::usage(100)));
-                return Input::Failed { number, error: Box::new(ApiError::new(class, "no")), usage, jitter: 0.5 };
-            }
-        }
-        let response = match purpose {
-            Purpose::Summarise { .. } => self.summary(),
-            Purpose::Respond => self.turn(),
-        };
-        let tokens = if self.chance(6) { 18_000 } else { 2_000 };
-        Input::Response { number, response: Box::new(response), usage: Box::new(Self::usage(tokens)) }
-    }
-
-    fn usage(input: u64) -> Usage {
-        Usage {
-            tokens: Tokens { input, output: 10, ..Tokens::default() },
-            model: "test".to_owned(),
-            cost: Some(MicroUsd(7)),
-            context_window: 20_000,
-            estimated: false,
-        }
-    }
-
-    fn response(blocks: Vec<ResponseBlock>, stop: StopReason) -> Response {
-        Response {
-            blocks,
-            tokens: Tokens::default(),
-            usage_reported: true,
-            stop,
-            cut_call: None,
-            model: "test".to_owned(),
-        }
-    }
-
-    fn summary(&mut self) -> Response {
-        let text = if !self.calm && self.chance(30) {
-            "I would rather not".to_owned()
-        } else {
-            let sections =
-                mxd::agent::compaction::SECTIONS.map(|section| format!("## {section}\n{}", "known ".repeat(10)));
-            format!("<summary>{}</summary>", sections.join("\n"))
-        };
-        Self::response(vec![ResponseBlock::Text(text)], StopReason::EndTurn)
-    }
-
-    fn call(&mut self, name: &str) -> ResponseBlock {
-        let call = format!("call_{}", TurnId::fresh(&self.ids));
-        let input = Json::parse(format!("{{\"n\":{}}}", self.draw(3))).unwrap();
-        ResponseBlock::ToolUse(ToolUse { call, name: names::wire(name), input, malformed: None })
-    }
-
-    fn turn(&mut self) -> Response {
-        let text = ResponseBlock::Text("Working on it.".to_owned());
-        if self.calm {
-            return Self::response(vec![text], StopReason::EndTurn);
-        }
-        let mut blocks = if self.chance(50) { vec![text.clone()] } else { Vec::new() };
-        let stop = match self.draw(20) {
-            0..=8 => {
-                for _ in 0..=self.draw(3) {
-                    blocks.push(self.call("look"));
-                }
-                StopReason::ToolUse
-            }
-            9 | 10 => {
-                blocks.push(self.call(names::YIELD));
-                if self.chance(30) {
-                    blocks.push(self.call(names::YIELD));
-                }
-                StopReason::ToolUse
-            }
-            11 => {
-                blocks.push(self.call(names::DONE));
-                StopReason::ToolUse
-            }
-            12 => {
-                blocks.push(self.call("look"));
-                let other =
-                    [names::YIELD, names::DONE, names::FORK_TASK_CONTEXT][usize::try_from(self.draw(3)).unwrap()];
-                blocks.push(self.call(other));
-                StopReason::ToolUse
-            }
-            13 => {
-                blocks.push(self.call("look"));
-                let mut response = Self::response(blocks, StopReason::MaxTokens);
-                response.cut_call = response.calls().last().map(|call| call.call.clone());
-                return response;
-            }
-            14 => StopReason::MaxTokens,
-            15 => StopReason::Refusal,
-            16 => StopReason::Pause,
-            17 => StopReason::ContextOverflow,
-            18 => StopReason::Other("new_word".to_owned()),
-            _ => {
-                blocks.push(text);
-                StopReason::EndTurn
-            }
-        };
-        Self::response(blocks, stop)
-    }
-
-    fn tool(&mut self, call: &ToolUse, cancelled: bool) -> Input {
-        let mut result = ToolResult {
-            call: call.call.clone(),
-            name: call.name.clone(),
-            content: Content::text(if cancelled { "interrupted" } else { "seen" }),
-            is_error: cancelled,
-            images: Vec::new(),
-            full: None,
-            background: None,
-            duration_ms: 1,
-        };
-        let is_done = call.name == names::wire(names::DONE);
-        let control = if is_done && self.chance(70) {
-            self.tally.dones += 1;
-            Some(tools::Control::Done { verdict: Verdict::Passed, result: "ok".to_owned() })
-        } else {
-            if is_done {
-                result.is_error = true;
-            }
-            None
-        };
-        Input::ToolFinished { result: Box::new(result), control }
-    }
-
     pub fn is_quiet(&self) -> bool {
         self.saves.is_empty() && self.work.is_empty() && self.news.is_empty()
     }
 
     pub fn has_ended(&self) -> bool {
         self.ended
-    }
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.steps += other.steps;
-        self.crashes += other.crashes;
-        self.requests += other.requests;
-        self.tools += other.tools;
-        self.messages += other.messages;
-        self.interrupts += other.interrupts;
-        self.faults += other.faults;
-        self.asks += other.asks;
-        self.compactions += other.compactions;
-        self.dones += other.dones;
-        self.repairs += other.repairs;
-        self.withdrawn += other.withdrawn;
-    }
-}
-
-impl Tally {
-    pub fn assert_everything_happened(&self) {
-        let Self {
-            steps,
-            crashes,
-            requests,
-            tools,
-            messages,
-            interrupts,
-            faults,
-            asks,
-            compactions,
-            dones,
-            repairs,
-            withdrawn,
-        } = *self;
-        let all = [
-            steps,
-            crashes,
-            requests,
-            tools,
-            messages,
-            interrupts,
-            faults,
-            asks,
-            compactions,
-            dones,
-            repairs,
-            withdrawn,
-        ];
-        assert!(all.iter().all(|count| *count > 0), "something never happened: {self}");
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} steps: {} crashes, {} requests, {} tools, {} messages ({} withdrawn), {} interrupts, {} faults, {} asks, {} compactions, {} dones, {} repairs",
-            self.steps,
-            self.crashes,
-            self.requests,
-            self.tools,
-            self.messages,
-            self.withdrawn,
-            self.interrupts,
-            self.faults,
-            self.asks,
-            self.compactions,
-            self.dones,
-            self.repairs
-        )
     }
 }

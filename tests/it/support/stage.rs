@@ -19,7 +19,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::driver::{self, Mailbox, Setup, Word};
+use mxd::agent::driver::{self, Ending, Mailbox, Setup, Word};
 use mxd::agent::machine::{Delivery, Limits};
 use mxd::agent::prepare::WorktreePreparer;
 use mxd::agent::prompt::{self, Card};
@@ -32,7 +32,7 @@ use mxd::model::message::{Message, Source};
 use mxd::model::{Answer, Live, SessionState};
 use mxd::process::Environment;
 use mxd::provider::http::{HttpProvider, Timeouts};
-use mxd::provider::{Catalogue, Credential, Facts, Gate, Provider};
+use mxd::provider::{Catalogue, Credential, Facts, Gate, Prices, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
 use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Tokens};
@@ -80,6 +80,7 @@ pub struct Stage {
     pub brake: Arc<Brake>,
     /// What is paid from, made anew for every run.
     pub purse: Box<dyn Fn() -> Purse + Send + Sync>,
+    pub prices: Option<Prices>,
 }
 
 /// Limits that a test against loopback never meets unless it wants to.
@@ -112,6 +113,7 @@ impl Stage {
             limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
             brake: Arc::default(),
             purse: Box::new(Purse::default),
+            prices: Some(PRICES),
         }
     }
 
@@ -130,6 +132,7 @@ impl Stage {
             limits: self.limits.clone(),
             brake: Arc::clone(&self.brake),
             purse: Box::new(Purse::default),
+            prices: self.prices,
         }
     }
 
@@ -237,7 +240,7 @@ impl Stage {
             provider: Arc::clone(&self.provider),
             gate: Arc::clone(&self.gate),
             catalogue: Catalogue::new(BTreeMap::new()),
-            facts: Facts { window, max_output: 4_096, prices: Some(PRICES) },
+            facts: Facts { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),
             purse: (self.purse)(),
@@ -246,6 +249,7 @@ impl Stage {
             clock: Arc::clone(&self.clock),
             events,
             completions,
+            rest: driver::Rest::Stay,
         };
         Running { drive: Box::pin(driver::drive(setup, ear)), mailbox, store, task: self.task, seen, live, shown: 0 }
     }
@@ -266,17 +270,12 @@ impl Stage {
 }
 
 /// A dollar a million, so that a test can compute in its head.
-pub const PRICES: mxd::provider::Prices = mxd::provider::Prices {
-    input: 1_000_000,
-    output: 1_000_000,
-    cache_read: None,
-    cache_write_5m: None,
-    cache_write_1h: None,
-};
+pub const PRICES: Prices =
+    Prices { input: 1_000_000, output: 1_000_000, cache_read: None, cache_write_5m: None, cache_write_1h: None };
 
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
-    drive: Pin<Box<dyn Future<Output = Result<Exit, StoreError>> + Send>>,
+    drive: Pin<Box<dyn Future<Output = Result<Ending, StoreError>> + Send>>,
     pub mailbox: Mailbox,
     pub store: Store,
     pub task: TaskId,
@@ -336,7 +335,10 @@ impl Running {
                 return Poll::Ready(self.take(None));
             }
             match self.drive.as_mut().poll(cx) {
-                Poll::Ready(exit) => Poll::Ready(self.take(Some(exit.unwrap()))),
+                Poll::Ready(ending) => match ending.unwrap() {
+                    Ending::Exited(exit) => Poll::Ready(self.take(Some(exit))),
+                    Ending::Resting => unreachable!("it was told to stay"),
+                },
                 Poll::Pending => {
                     let news = self.take(None);
                     if news.is_empty() { Poll::Pending } else { Poll::Ready(news) }

@@ -16,8 +16,8 @@ pub fn prose(text: &str, page: &Page<'_>) -> Vec<Row> {
 }
 
 /// Returns how Markdown is laid out here.
-pub fn markdown_page(page: &Page<'_>) -> markdown::Page {
-    markdown::Page::new(page.room(), page.glyphs)
+pub fn markdown_page(page: &Page<'_>) -> crate::text::Page {
+    crate::text::Page::new(page.room(), page.glyphs)
 }
 
 /// Returns text as it is, wrapped.

@@ -1,0 +1,9 @@
+//! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
+
+mod chores;
+pub mod demo;
+mod drafts;
+pub mod screen;
+mod themes;
+
+pub use screen::{End, Options, run};

@@ -1,0 +1,99 @@
+//! Money that several runs share, and money that nobody can count.
+
+use std::sync::Arc;
+
+use futures::future::join;
+use mxd::agent::purse::{Account, Purse};
+use mxd::base::MicroUsd;
+use mxd::model::Answer;
+use mxd::model::AskKind;
+use mxd::model::ask::AnsweredBy;
+use mxd::model::conversation::Wire;
+use mxd::model::event::{Body, BudgetScope};
+use mxd::model::message::Source;
+
+use crate::support::mock::{Conversation, Fault, Mock, Script, answer, gate, say};
+use crate::support::stage::Stage;
+
+/// A stage that pays from `account`, and that has been spoken to.
+async fn paying(mut stage: Stage, account: &Arc<Account>) -> Stage {
+    stage.limits.budgeted = true;
+    let account = Arc::clone(account);
+    stage.purse = Box::new(move || Purse::new(vec![Arc::clone(&account)]));
+    stage.leave(Source::User, "Begin.").await;
+    stage
+}
+
+fn account(limit: u64) -> Arc<Account> {
+    Account::new(BudgetScope::Subtree, MicroUsd(limit), MicroUsd::ZERO)
+}
+
+fn asks(stage: &Stage) -> usize {
+    stage.log().iter().filter(|event| matches!(event.body, Body::AskRaised(_))).count()
+}
+
+#[tokio::test]
+async fn a_budget_is_not_held_to_be_kept_when_the_price_is_unknown() {
+    let mock = Mock::start(Script::new().with(Conversation::new("unpriced").turn(answer().text("Done."))));
+    let mut stage = Stage::new(&mock.url(), Wire::Anthropic, "unpriced");
+    stage.prices = None;
+    let stage = paying(stage, &account(1_000_000)).await;
+    let mut run = stage.run();
+    run.until_asked().await;
+    assert_eq!(mock.count(), 0, "nothing is spent before the person has answered");
+    let ask = stage.state().asks.iter().next().cloned().unwrap();
+    assert_eq!(ask.kind, AskKind::Budget);
+    assert!(ask.detail.contains("models.mock-model.prices.input"), "{}", ask.detail);
+    run.answer(Answer { text: ask.choices[0].clone(), choice: Some(0), by: AnsweredBy::Person }).await;
+    run.until_parked().await;
+    mock.assert_finished();
+}
+
+#[tokio::test]
+async fn whoever_finds_the_rest_set_aside_waits_for_it_and_asks_nobody() {
+    let held = answer().chunks([gate("first"), say("I was first.")]);
+    let script = Script::new()
+        .with(Conversation::new("first").turn(held))
+        .with(Conversation::new("second").turn(answer().text("I waited.")));
+    let mock = Mock::start(script);
+    // Less than one request is thought to cost, and more than it does.
+    let account = account(4_000);
+    let first = paying(Stage::new(&mock.url(), Wire::Anthropic, "first"), &account).await;
+    let second = paying(first.sibling("second"), &account).await;
+    let store = first.store();
+    let mut one = first.run_on(store.clone());
+    tokio::select! {
+        _ = one.until_parked() => panic!("it is held back"),
+        () = mock.reached("first") => {}
+    }
+    let mut other = second.run_on(store);
+    for _ in 0..50 {
+        tokio::select! {
+            biased;
+            news = other.next() => assert!(!news.parked() && !news.asks()),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    assert_eq!(mock.count(), 1, "the second has no money yet");
+    mock.open("first");
+    join(one.until_parked(), other.until_parked()).await;
+    assert_eq!((asks(&first), asks(&second)), (0, 0));
+    mock.assert_finished();
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_the_person_keeps_no_money_from_the_others() {
+    let script = Script::new()
+        .with(Conversation::new("first").turn(answer().fault(Fault::unauthorized()).text("Never.")))
+        .with(Conversation::new("second").turn(answer().text("I need not wait.")));
+    let mock = Mock::start(script);
+    let account = account(4_000);
+    let first = paying(Stage::new(&mock.url(), Wire::Anthropic, "first"), &account).await;
+    let second = paying(first.sibling("second"), &account).await;
+    let store = first.store();
+    let mut one = first.run_on(store.clone());
+    one.until_asked().await;
+    let mut other = second.run_on(store);
+    other.until_parked().await;
+    assert_eq!((asks(&first), asks(&second)), (1, 0));
+}
