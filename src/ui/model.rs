@@ -72,6 +72,13 @@ pub(super) enum Expect {
     Quit,
 }
 
+/// What was going on when the person was last told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub working: usize,
+    pub failed: usize,
+}
+
 /// The screen.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -98,6 +105,7 @@ pub struct Model {
     pub(super) watched: bool,
     /// What the person has been notified of.
     pub(super) notified: BTreeSet<AskId>,
+    pub(super) seen: Seen,
     pub(super) title: String,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
@@ -131,6 +139,7 @@ impl Model {
             next_tag: 0,
             watched: true,
             notified,
+            seen: Seen::default(),
             title: String::new(),
             quitting: None,
             dragging: false,

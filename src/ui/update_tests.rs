@@ -156,6 +156,43 @@ fn notifications_come_once_and_only_while_one_looks_elsewhere() {
 }
 
 #[test]
+fn one_is_told_of_a_failure_and_of_silence() {
+    let mut screen = Screen::new(120, 40);
+    screen.msg(Msg::Input(Input::Focus(false)));
+    let ids = screen.ids();
+    let mut failed = screen.model.world.task(ids.login).unwrap().clone();
+    failed.node.status = crate::model::Status::Failed;
+    failed.activity = Activity::Stopped;
+    screen.effects.clear();
+    screen.engine(Update::Task { task: Box::new(failed) });
+    let told = |screen: &Screen| {
+        let bodies = screen.effects.iter().filter_map(|effect| match effect {
+            Effect::Notify { body, .. } => Some(body.clone()),
+            _ => None,
+        });
+        bodies.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&screen), ["2 tasks failed"]);
+    screen.engine(Update::Live { task: ids.wide, live: Live::Activity { activity: Activity::Idle } });
+    assert_eq!(told(&screen)[1..], ["no agent is at work any more"]);
+}
+
+#[test]
+fn an_update_that_changes_nothing_costs_no_frame() {
+    let mut screen = Screen::new(120, 40);
+    let same = screen.model.world.task(screen.ids().login).unwrap().clone();
+    screen.redraw = Redraw::No;
+    screen.engine(Update::Task { task: Box::new(same) });
+    assert_eq!(screen.redraw, Redraw::No);
+}
+
+#[test]
+fn the_screen_can_be_sent_to_another_thread() {
+    fn sendable<T: Send>() {}
+    sendable::<crate::ui::Model>();
+}
+
+#[test]
 fn the_title_of_the_terminal_says_what_the_header_says() {
     let mut screen = Screen::new(120, 40);
     assert!(screen.effects.contains(&Effect::SetTitle { title: "? 1 matrix".to_owned() }));

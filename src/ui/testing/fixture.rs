@@ -162,7 +162,7 @@ pub fn snapshot() -> Snapshot {
         max_running: 8,
         model: Some("sonnet".to_owned()),
     };
-    Snapshot { project, root: ids.root, tasks }
+    Snapshot { project, root: ids.root, tasks, quiet: false }
 }
 
 /// Returns event number `number`, which happened `seconds` ago.

@@ -17,7 +17,9 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             let id = task.node.id;
             let before = model.world.task(id).and_then(|view| view.diff);
             let changed = before != task.diff;
-            model.world.put(*task);
+            if !model.world.put(*task) {
+                return;
+            }
             // A diff that is looked at follows what the agent does.
             if changed && id == model.selected() && model.detail.tab == Tab::Diff {
                 model.detail.diff.reload();
