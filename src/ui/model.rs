@@ -12,6 +12,7 @@ use crate::ui::hints::key_words;
 use crate::ui::keymap::{Keymap, Problem};
 use crate::ui::layer::Layer;
 use crate::ui::layout::{Layout, Pane};
+use crate::ui::pace::Pace;
 use crate::ui::toast::Toasts;
 use crate::ui::transcript::Transcript;
 use crate::ui::world::World;
@@ -106,6 +107,7 @@ pub struct Model {
     /// What the person has been notified of.
     pub(super) notified: BTreeSet<AskId>,
     pub(super) seen: Seen,
+    pub(super) pace: Pace,
     pub(super) title: String,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
@@ -140,6 +142,7 @@ impl Model {
             watched: true,
             notified,
             seen: Seen::default(),
+            pace: Pace::default(),
             title: String::new(),
             quitting: None,
             dragging: false,

@@ -17,6 +17,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             let id = task.node.id;
             let before = model.world.task(id).and_then(|view| view.diff);
             let changed = before != task.diff;
+            model.pace.note(id, task.usage.tokens().total(), cx.now);
             if !model.world.put(*task) {
                 return;
             }
@@ -31,6 +32,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
         }
         Update::Removed { task } => {
             model.world.remove(task);
+            model.pace.forget(task);
             model.detail.forget_task(task);
             let world = &model.world;
             model.composer.retain(|task| world.task(task).is_some());
