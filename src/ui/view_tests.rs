@@ -42,6 +42,8 @@ fn the_tasks_have_the_keys() {
     screen.assert_looks("tree-120x40");
     screen.keys("$ f");
     screen.assert_looks("tree-cost-open-120x40");
+    screen.keys("$ esc s");
+    screen.assert_looks("tree-attention-120x40");
 }
 
 #[test]

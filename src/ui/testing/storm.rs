@@ -46,8 +46,8 @@ fn change(screen: &Screen, which: u8, how: u8) -> Option<Update> {
         0 => view.node.title = text(how / 9),
         1 => view.node.description = text(how / 9),
         2 => {
-            view.activity =
-                [Activity::Idle, Activity::Tool, Activity::Thinking, Activity::Retrying][usize::from(how / 9) % 4]
+            let all = [Activity::Idle, Activity::Tool, Activity::Thinking, Activity::Retrying];
+            view.activity = all[usize::from(how / 9) % 4];
         }
         3 => view.node.status = Status::ALL[usize::from(how / 9) % 6],
         4 => {

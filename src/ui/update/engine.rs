@@ -103,6 +103,9 @@ pub fn snapshot(model: &mut Model, snapshot: Snapshot, out: &mut Out) {
 pub fn page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[Event], more: bool) {
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.page(before, events, more);
+        if before.is_some() && task == model.tree.selected() {
+            model.detail.log_grew_above(events.len());
+        }
     }
     if before.is_none() {
         let said = events.iter().filter_map(|event| match &event.body {
