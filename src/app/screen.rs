@@ -318,7 +318,6 @@ impl Screen {
             Setting::ProjectBudget(_)
             | Setting::NotifyDesktop(_)
             | Setting::NotifyBell(_)
-            | Setting::Motion(_)
             | Setting::TaskModel(_) => {}
         }
         Ok(())

@@ -9,10 +9,11 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{self, Here, home};
 use crate::config::paths::Home;
 use crate::config::{
-    Edit, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown, holds_secret, merge,
+    Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown,
+    holds_secret, merge,
 };
 use crate::store::disk::{Disk as _, RealDisk};
-use crate::store::{StoreError, lock, replace};
+use crate::store::{StoreError, files, lock, replace};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -213,7 +214,7 @@ pub(super) fn change(
     here: &Here,
     home: &Home,
     layer: Layer,
-    edit: impl FnOnce(&Edit<'_>) -> Result<String, crate::config::EditError>,
+    edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
 ) -> Result<(), Failure> {
     change_quietly(here, home, layer, edit)?;
     console.line(&format!("{} changed", file_of(here, home, layer)?.display()))
@@ -224,18 +225,29 @@ pub(super) fn change_quietly(
     here: &Here,
     home: &Home,
     layer: Layer,
-    edit: impl FnOnce(&Edit<'_>) -> Result<String, crate::config::EditError>,
+    edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
 ) -> Result<(), Fault> {
     let path = file_of(here, home, layer)?;
     // One lock for all files, in our own folder: a repository is no place for one.
     let _guard = lock::exclusive(&home.config().with_extension("lock"))?;
     let bytes = place::read(&path)?.unwrap_or_default();
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Fault::config(format!("{} is not valid UTF-8", path.display()))
-            .hint("correct it in an editor; nothing was changed")
+    let Ok(text) = str::from_utf8(&bytes) else {
+        let fault = Fault::config(format!("{} is not valid UTF-8", path.display()));
+        return Err(kept(fault.hint("correct it in an editor; nothing was changed"), &path, &bytes));
+    };
+    let changed = edit(&Edit { layer, file: &path, text }).map_err(|error| match error {
+        EditError::Broken(_) => kept(error.into(), &path, &bytes),
+        EditError::Path(_) | EditError::Nowhere(_) | EditError::Refused(_) | EditError::NotSet { .. } => error.into(),
     })?;
-    let changed = edit(&Edit { layer, file: &path, text: &text }).map_err(Fault::from)?;
     write(&path, layer, &changed)
+}
+
+/// Keeps a copy of a file that was not changed because nobody can tell what it says, and adds where it is.
+fn kept(fault: Fault, path: &Path, bytes: &[u8]) -> Fault {
+    match files::keep_beside(&RealDisk, path, bytes) {
+        Ok(copy) => fault.hint(format!("a copy of it is kept in {}", copy.display())),
+        Err(error) => fault.hint(format!("no copy of it could be kept: {error}")),
+    }
 }
 
 /// Returns the file that `path` leads to. A link may lead to one that does not exist yet.

@@ -87,7 +87,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
 fn save(here: &Here, home: &Home, setting: &Setting) -> Result<(), Fault> {
     let (layer, value) = match setting {
         Setting::Theme(name) => (Layer::Global, Some(name.clone())),
-        Setting::NotifyDesktop(on) | Setting::NotifyBell(on) | Setting::Mouse(on) | Setting::Motion(on) => {
+        Setting::NotifyDesktop(on) | Setting::NotifyBell(on) | Setting::Mouse(on) => {
             (Layer::Global, Some(on.to_string()))
         }
         Setting::TaskModel(model) => (Layer::Local, Some(model.clone())),

@@ -31,6 +31,8 @@ use crate::provider::{Call, Provider};
 
 /// How much of an answer that is not a stream is read.
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
+/// How much of a request's end its name is made from.
+const SALTED: usize = 4 * 1024;
 /// How long to wait for the connection's own end after the response's, so that it can be used again.
 const LINGER: Duration = Duration::from_millis(50);
 
@@ -80,8 +82,7 @@ impl HttpProvider {
             return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
         }
         let deadline = Instant::now() + self.timeouts.first_byte;
-        let salt = blake3::hash(&call.body).to_hex()[..16].to_owned();
-        let mut decoder = Decoder::new(&call.config, &salt);
+        let mut decoder = Decoder::new(&call.config, &salt(&call.body));
         let budget =
             self.credential.wire == Wire::Anthropic && crate::provider::anthropic::thinks_by_budget(&call.config);
         let beta = budget.then_some(("anthropic-beta", "interleaved-thinking-2025-05-14"));
@@ -242,6 +243,15 @@ impl HttpProvider {
     fn clean(&self, failure: ApiError) -> ApiError {
         failure.without_key(self.credential.api_key.as_ref())
     }
+}
+
+/// Returns a name for a request that no other of its conversation has. Each is longer than the one before, so the size
+/// and the end tell them apart; reading three megabytes for it every turn would cost more than all else.
+fn salt(body: &[u8]) -> String {
+    let end = &body[body.len().saturating_sub(SALTED)..];
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(body.len() as u64).to_le_bytes()).update(end);
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 fn silence(limit: Duration) -> ApiError {

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{HttpProvider, Timeouts};
+use super::{HttpProvider, SALTED, Timeouts, salt};
 use crate::base::{Secret, SystemClock};
 use crate::model::conversation::Wire;
 use crate::model::event::StopReason;
@@ -326,4 +326,15 @@ async fn models_are_listed() {
     let (broken, _) = serve(|| Reply::new(Body::from("no json"))).await;
     let error = provider(Wire::OpenaiChat, broken, timeouts()).models(CancellationToken::new()).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Server);
+}
+
+#[test]
+fn requests_of_one_conversation_have_names_of_their_own() {
+    let (short, long) = (vec![b'a'; SALTED], vec![b'a'; SALTED + 1]);
+    let mut other = long.clone();
+    other[SALTED] = b'b';
+    assert_eq!(salt(&short), salt(&short.clone()));
+    assert_ne!(salt(&short), salt(&long));
+    assert_ne!(salt(&long), salt(&other));
+    assert_eq!(salt(b"").len(), 16);
 }

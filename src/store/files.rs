@@ -109,22 +109,27 @@ impl VersionedFile {
         })
     }
 
-    /// Puts a copy beside the file. The same content is kept once, however often it is refused.
     fn keep(&self, text: &[u8]) -> Result<PathBuf, StoreError> {
-        let hash = blake3::hash(text).to_hex();
-        let ending = format!("kept-{}", &hash[..12]);
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(format!(".{ending}"));
-        let path = PathBuf::from(name);
-        let existing = disk::read_all(self.disk.as_ref(), &path).map_err(StoreError::io("read", &path))?;
-        if existing.as_deref() == Some(text) {
-            return Ok(path);
-        }
-        let (path, mut file) = log::create_beside(self.disk.as_ref(), &self.path, &ending)?;
-        file.append(text).map_err(StoreError::io("write", &path))?;
-        file.sync().map_err(StoreError::io("save", &path))?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        self.disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
-        Ok(path)
+        keep_beside(self.disk.as_ref(), &self.path, text)
     }
+}
+
+/// Puts a copy of `text`, the content of the file at `path`, beside it. The same content is kept once, however often it
+/// is refused. Returns where the copy is.
+pub fn keep_beside(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<PathBuf, StoreError> {
+    let hash = blake3::hash(text).to_hex();
+    let ending = format!("kept-{}", &hash[..12]);
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{ending}"));
+    let kept = PathBuf::from(name);
+    let existing = disk::read_all(disk, &kept).map_err(StoreError::io("read", &kept))?;
+    if existing.as_deref() == Some(text) {
+        return Ok(kept);
+    }
+    let (kept, mut file) = log::create_beside(disk, path, &ending)?;
+    file.append(text).map_err(StoreError::io("write", &kept))?;
+    file.sync().map_err(StoreError::io("save", &kept))?;
+    let folder = kept.parent().unwrap_or(Path::new("."));
+    disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
+    Ok(kept)
 }

@@ -82,7 +82,7 @@ fn twenty_agents_with_five_thousand_deltas_each_draw_thirty_frames_a_second() {
     assert!(world.frames.len() as f64 >= seconds * 29.0, "{}: and not much less", world.frames.len());
     for second in 0..5 {
         let window = Duration::from_secs(second)..Duration::from_secs(second + 1);
-        let count = world.frames.iter().filter(|at| window.contains(at)).count();
+        let count = world.frames.iter().filter(|at| window.contains(*at)).count();
         assert!(count <= 31, "{count} frames in second {second}");
     }
     assert!(*world.frames.last().unwrap() >= 4_999 * MS, "the last state is shown");

@@ -6,6 +6,7 @@
 mod append;
 mod fixture;
 mod growth;
+mod http_turns;
 mod open;
 mod probe;
 mod rebuild;
@@ -35,6 +36,9 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     if arguments.first().is_some_and(|first| first == probe::CHILD) {
         return probe::child(&arguments[1..]);
     }
+    if arguments.first().is_some_and(|first| first == http_turns::SERVER) {
+        return http_turns::serve(&arguments[1..]);
+    }
     // Cargo says that this is a bench; we know.
     arguments.retain(|argument| argument != "--bench");
     let json = arguments.iter().any(|argument| argument == "--json");
@@ -46,6 +50,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     rebuild::measure(&mut report)?;
     growth::measure(&mut report)?;
     turns::measure(&mut report)?;
+    http_turns::measure(&mut report)?;
     tools::measure(&mut report)?;
     report.finish()
 }

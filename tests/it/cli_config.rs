@@ -264,3 +264,28 @@ fn one_layer_can_be_asked_alone() {
     let help = project.mxd(["config", "set", "--help"]).ok();
     assert!(help.contains("A key, for example"), "{help}");
 }
+
+#[test]
+fn a_file_that_cannot_be_understood_is_not_changed_and_a_copy_is_kept() {
+    let world = World::new();
+    let project = world.project("calc");
+    let file = layer_file(&project, "--global");
+    let spoilt: [&[u8]; 4] =
+        [b"{\"model\": \"a\",", b"{\"version\": 99, \"model\": \"a\"}", b"{\"model\": \"\xff\"}", b"[]"];
+    for (number, bytes) in spoilt.into_iter().enumerate() {
+        for command in [&["config", "set", "model", "new"][..], &["config", "unset", "model"]] {
+            fs::write(&file, bytes).unwrap();
+            let err = project.mxd(command.to_vec()).refused(3, "a copy of it is kept in ");
+            let copy = err.split("a copy of it is kept in ").nth(1).unwrap().lines().next().unwrap().trim();
+            assert_eq!(fs::read(copy).unwrap(), bytes, "{err}");
+            assert_eq!((mode(Path::new(copy)), Path::new(copy).parent()), (0o600, file.parent()), "{copy}");
+            assert_eq!(fs::read(&file).unwrap(), bytes, "the file itself is as it was");
+        }
+        let names = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+        let copies = names.filter(|name| name.to_string_lossy().contains(".kept-")).count();
+        assert_eq!(copies, number + 1, "the same content is kept once");
+    }
+    fs::write(&file, "{}").unwrap();
+    let err = project.mxd(["config", "set", "maxDepth", "deep"]).refused(3, "");
+    assert!(!err.contains("a copy of it is kept"), "{err}");
+}

@@ -197,3 +197,38 @@ async fn records_of_another_boot_or_another_process_end_nobody() {
     assert!(!runs(i32::try_from(pid).unwrap()));
     bystander.wait().unwrap();
 }
+
+/// Returns the most memory this process has had since [`forget_peak`], in bytes.
+#[cfg(target_os = "linux")]
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+#[cfg(target_os = "linux")]
+fn forget_peak() {
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+}
+
+/// Run it by itself, so that nobody else's memory counts: `cargo test --release --test it -- --ignored floods --nocapture`.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a proof of half a minute; its figures are in docs/performance.md"]
+async fn floods_of_output_are_drained_in_bounded_memory() {
+    const MOST: u64 = 16 << 20;
+    let bench = Bench::new();
+    // Everything that is made once is made before the measurement.
+    bench.bash("yes | head -c 100000000").await;
+    for flood in ["timeout 10 yes", "yes | head -c 10000000000"] {
+        forget_peak();
+        let (before, start) = (peak(), std::time::Instant::now());
+        let reply = bench.bash(flood).await;
+        let (grown, seconds) = (peak().saturating_sub(before), start.elapsed().as_secs_f64());
+        let said = reply.text.lines().rev().find(|line| line.starts_with("[output: ")).unwrap().to_owned();
+        let in_all = said.trim_start_matches("[output: ").split(" in all").next().unwrap();
+        println!("{flood}: {in_all} in {seconds:.1} s; peak memory grew by {} KB", grown / 1024);
+        assert!(grown < MOST, "{flood}: {grown} bytes");
+        assert!(reply.full.is_some(), "its beginning is kept as a blob");
+    }
+}

@@ -1,0 +1,270 @@
+//! Turns of one agent over real HTTP, in processor time: what this process spends on a turn, the kernel's part included.
+//!
+//! The endpoint is a process of its own that reads each request and answers at once, so that none of its time counts.
+//! Beside it stands a bare client that posts the same bodies, made from segments that are ready.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mxd::agent::conversation::Conversation;
+use mxd::base::{Secret, SystemClock, TaskId};
+use mxd::model::conversation::Wire;
+use mxd::model::event::SessionConfig;
+use mxd::provider::encode::{body, encode_speech};
+use mxd::provider::http::{HttpProvider, Timeouts};
+use mxd::provider::{BodyOptions, Credential, Segment};
+use mxd::store::Durability;
+
+use crate::report::{Report, Row, Target, Unit};
+use crate::turns::{NoBlobs, open, run};
+use crate::{Outcome, fixture};
+
+/// The first argument of the process that answers.
+pub const SERVER: &str = "--answer-at-once";
+const ROUNDS: usize = 5;
+/// How many turns one measurement has at least: the system counts processor time in hundredths of a second.
+const LEAST_TURNS: usize = 1_000;
+/// What a turn may cost us, in nanoseconds of processor time.
+const MOST: f64 = 800_000.0;
+
+pub fn measure(report: &mut Report) -> Outcome {
+    let rows = [
+        "http turn, own CPU, 200 turns",
+        "http turn, own CPU, 1,000 turns against 100",
+        "http turn, CPU against a bare client, 200 turns",
+        "http turn, CPU against a bare client, 1,000 turns",
+        "http turn, wall time against a bare client, 200 turns",
+    ];
+    if !rows.iter().any(|row| report.wants(row)) {
+        return Ok(());
+    }
+    if cpu().is_err() {
+        return Report::skip("http turns", "this system does not tell processor time in /proc");
+    }
+    let few = Stand::new(100)?.measure()?;
+    let some = Stand::new(200)?.measure()?;
+    let many = Stand::new(1_000)?.measure()?;
+    let row = |what: &str, ours: f64, limit: f64, against: &str, target| {
+        Row::of_counts(what.to_owned(), Unit::NanosPerTurn, ours, limit, against, target)
+    };
+    report.add(&row(rows[0], some.ours.cpu, MOST, "0.8 ms", Target::AtMost(1.0)))?;
+    report.add(&row(rows[1], many.ours.cpu, few.ours.cpu, "the same, 100 turns", Target::AtMost(1.3)))?;
+    report.add(&row(rows[2], some.ours.cpu, some.bare.cpu, "posting the same bodies", Target::None))?;
+    report.add(&row(rows[3], many.ours.cpu, many.bare.cpu, "posting the same bodies", Target::None))?;
+    report.add(&row(rows[4], some.ours.wall, some.bare.wall, "posting the same bodies", Target::None))
+}
+
+/// Nanoseconds per turn.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    cpu: f64,
+    wall: f64,
+}
+
+struct Costs {
+    ours: Cost,
+    bare: Cost,
+}
+
+/// A worktree, an endpoint that answers at once, and what a bare client would post to it.
+struct Stand {
+    turns: usize,
+    folder: tempfile::TempDir,
+    runtime: tokio::runtime::Runtime,
+    endpoint: Endpoint,
+    config: SessionConfig,
+    segments: Vec<Segment>,
+}
+
+impl Stand {
+    fn new(turns: usize) -> Outcome<Self> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        std::fs::create_dir_all(folder.path().join("work"))?;
+        std::fs::write(folder.path().join("work/notes.txt"), fixture::text(1_500))?;
+        let mut stand = Self {
+            turns,
+            folder,
+            runtime: tokio::runtime::Runtime::new()?,
+            endpoint: Endpoint::start(turns)?,
+            config: SessionConfig::default(),
+            segments: Vec::new(),
+        };
+        let events = stand.run()?;
+        let conversation = Conversation::replay(&events);
+        stand.config = conversation.config().map(|config| config.as_ref().clone()).unwrap_or_default();
+        for speech in conversation.speeches() {
+            stand.segments.push(encode_speech(stand.config.wire, speech, &NoBlobs)?);
+        }
+        Ok(stand)
+    }
+
+    fn measure(&self) -> Outcome<Costs> {
+        let (mut ours, mut bare) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            ours.push(self.cost(|| self.run().map(drop))?);
+            bare.push(self.cost(|| self.runtime.block_on(self.post_all()))?);
+        }
+        Ok(Costs { ours: least(&ours), bare: least(&bare) })
+    }
+
+    fn run(&self) -> Outcome<Vec<mxd::model::event::Event>> {
+        let (folder, task) = (self.folder.path(), TaskId::fresh(&fixture::ids()));
+        let store = open(folder, Durability::Os)?;
+        let provider = Arc::new(self.endpoint.provider());
+        self.runtime.block_on(run(&store, task, &folder.join("work"), folder, provider))?;
+        Ok(store.sessions().active(task)?.events)
+    }
+
+    /// Posts the request of every turn, and reads every answer to its end.
+    async fn post_all(&self) -> Outcome {
+        let client = reqwest::Client::new();
+        let url = format!("{}/v1/messages", self.endpoint.url);
+        for end in (1..=self.segments.len()).step_by(2) {
+            let body = body(&self.config, &self.segments[..end], &BodyOptions::streaming());
+            let answer = client.post(&url).header("content-type", "application/json").body(body).send().await?;
+            std::hint::black_box(answer.bytes().await?);
+        }
+        Ok(())
+    }
+
+    fn cost(&self, mut work: impl FnMut() -> Outcome) -> Outcome<Cost> {
+        let times = LEAST_TURNS.div_ceil(self.turns);
+        let (before, start) = (cpu()?, Instant::now());
+        for _ in 0..times {
+            work()?;
+        }
+        let (wall, cpu) = (start.elapsed(), cpu()?.saturating_sub(before));
+        let per_turn = |time: Duration| time.as_nanos() as f64 / (times * self.turns) as f64;
+        Ok(Cost { cpu: per_turn(cpu), wall: per_turn(wall) })
+    }
+}
+
+/// Others on the machine can only make it dearer: the least of several rounds is nearest to the truth.
+fn least(costs: &[Cost]) -> Cost {
+    let least = |of: fn(&Cost) -> f64| costs.iter().map(of).fold(f64::INFINITY, f64::min);
+    Cost { cpu: least(|cost| cost.cpu), wall: least(|cost| cost.wall) }
+}
+
+/// Returns the processor time of this process so far, its ended threads and the kernel's work for it included.
+fn cpu() -> Outcome<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
+    let ticks = |field: usize| fields.get(field).and_then(|ticks| ticks.parse::<u64>().ok());
+    let (user, system) = ticks(11).zip(ticks(12)).ok_or("the system does not tell processor time")?;
+    Ok(Duration::from_millis((user + system) * 10))
+}
+
+/// The process that answers.
+struct Endpoint {
+    process: Child,
+    url: String,
+}
+
+impl Endpoint {
+    fn start(turns: usize) -> Outcome<Self> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .args([SERVER, &turns.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let output = process.stdout.take().ok_or("the endpoint has no output")?;
+        BufReader::new(output).read_line(&mut line)?;
+        Ok(Self { process, url: line.trim().to_owned() })
+    }
+
+    fn provider(&self) -> HttpProvider {
+        let credential = Credential {
+            group: "bench".to_owned(),
+            wire: Wire::Anthropic,
+            base_url: self.url.clone(),
+            api_key: Some(Secret::new("sk-bench")),
+        };
+        HttpProvider::new(credential, Timeouts::default(), Arc::new(SystemClock))
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        // It ends by itself when its input is closed; this is for one that hangs.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Answers so many requests with a tool call, the next one with `done`, and then begins again.
+pub fn serve(arguments: &[String]) -> Outcome {
+    let turns: usize = arguments.first().ok_or("how many turns?")?.parse()?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut out = std::io::stdout();
+    writeln!(out, "http://{}", listener.local_addr()?)?;
+    out.flush()?;
+    let answered = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answered = Arc::clone(&answered);
+            std::thread::spawn(move || answer_all(stream, turns, &answered));
+        }
+    });
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    Ok(())
+}
+
+fn answer_all(stream: TcpStream, turns: usize, answered: &AtomicUsize) -> Outcome {
+    stream.set_nodelay(true)?;
+    let mut writer = stream.try_clone()?;
+    let mut reader = BufReader::with_capacity(1 << 20, stream);
+    let mut body = Vec::new();
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            let line = line.trim();
+            if line.is_empty() {
+                break;
+            }
+            if let Some((name, value)) = line.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = value.trim().parse()?;
+            }
+        }
+        body.resize(length, 0);
+        reader.read_exact(&mut body)?;
+        let number = answered.fetch_add(1, Ordering::Relaxed) % (turns + 1);
+        writer.write_all(answer(number, turns).as_bytes())?;
+    }
+}
+
+fn answer(number: usize, turns: usize) -> String {
+    let (name, input) = match number {
+        number if number < turns => ("read_file", r#"{\"path\":\"notes.txt\"}"#),
+        _ => ("done", r#"{\"status\":\"passed\",\"result\":\"read it all\"}"#),
+    };
+    let name = mxd::tools::names::wire(name);
+    let events = [
+        ("message_start", r#""message":{"model":"bench","usage":{"input_tokens":1000,"output_tokens":1}}"#.to_owned()),
+        (
+            "content_block_start",
+            format!(
+                r#""index":0,"content_block":{{"type":"tool_use","id":"call_{number}","name":"{name}","input":{{}}}}"#
+            ),
+        ),
+        ("content_block_delta", format!(r#""index":0,"delta":{{"type":"input_json_delta","partial_json":"{input}"}}"#)),
+        ("content_block_stop", r#""index":0"#.to_owned()),
+        ("message_delta", r#""delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":50}"#.to_owned()),
+        ("message_stop", r#""end":true"#.to_owned()),
+    ];
+    let stream: String = events
+        .iter()
+        .map(|(event, data)| format!("event: {event}\ndata: {{\"type\":\"{event}\",{data}}}\n\n"))
+        .collect();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{stream}", stream.len())
+}
