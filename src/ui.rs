@@ -23,6 +23,7 @@ mod hints;
 mod layer;
 mod list;
 mod model;
+mod pace;
 mod paint;
 mod transcript;
 mod tree;

@@ -10,6 +10,7 @@ use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, TABLE};
 use crate::ui::layer::{Layer, Prompt, PromptFor};
+use crate::ui::layout::WIDE;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint;
@@ -24,7 +25,11 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     }
     // What leads to everything else is always in sight, at the right.
     let contexts = model.contexts();
-    let pinned: &[Action] = if model.layers.is_empty() { &[Action::Palette, Action::Help] } else { &[Action::Back] };
+    let pinned: &[Action] = match (model.layers.is_empty(), area.width >= WIDE) {
+        (true, true) => &[Action::Palette, Action::Help, Action::Quit],
+        (true, false) => &[Action::Palette, Action::Help],
+        (false, _) => &[Action::Back],
+    };
     let pinned: Vec<_> = pinned
         .iter()
         .copied()
@@ -68,7 +73,7 @@ fn following(model: &Model) -> Vec<(String, String)> {
 fn hints(model: &Model) -> Vec<(String, String)> {
     // What lies on top is what one is busy with: the keys of what is below only distract.
     let contexts = model.layers.last().map_or_else(|| model.contexts(), |layer| layer.contexts().to_vec());
-    let pinned = [Action::Palette, Action::Help];
+    let pinned = [Action::Palette, Action::Help, Action::Quit];
     let mut found: Vec<_> = TABLE
         .iter()
         .filter(|entry| entry.weight > 0 && !pinned.contains(&entry.action) && is_useful(entry.action, model))

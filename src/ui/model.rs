@@ -12,6 +12,7 @@ use crate::ui::hints::key_words;
 use crate::ui::keymap::{Keymap, Problem};
 use crate::ui::layer::Layer;
 use crate::ui::layout::{Layout, Pane};
+use crate::ui::pace::Pace;
 use crate::ui::toast::Toasts;
 use crate::ui::transcript::Transcript;
 use crate::ui::world::World;
@@ -72,6 +73,13 @@ pub(super) enum Expect {
     Quit,
 }
 
+/// What was going on when the person was last told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub working: usize,
+    pub failed: usize,
+}
+
 /// The screen.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -98,6 +106,8 @@ pub struct Model {
     pub(super) watched: bool,
     /// What the person has been notified of.
     pub(super) notified: BTreeSet<AskId>,
+    pub(super) seen: Seen,
+    pub(super) pace: Pace,
     pub(super) title: String,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
@@ -131,6 +141,8 @@ impl Model {
             next_tag: 0,
             watched: true,
             notified,
+            seen: Seen::default(),
+            pace: Pace::default(),
             title: String::new(),
             quitting: None,
             dragging: false,

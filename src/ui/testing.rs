@@ -2,6 +2,7 @@
 
 mod fixture;
 mod screen;
+mod storm;
 
 pub use fixture::{Ids, event, events, snapshot, task};
 pub use screen::Screen;

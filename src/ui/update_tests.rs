@@ -113,6 +113,35 @@ fn a_question_is_answered_in_ones_own_words() {
 }
 
 #[test]
+fn a_question_in_a_transcript_opens_where_it_is_answered() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    let ask = screen.model.world.task(ids.callback).unwrap().asks[0].clone();
+    let raised = crate::ui::testing::event(900, 3, crate::model::Body::AskRaised(ask));
+    screen.select(ids.callback).engine(Update::Event { task: ids.callback, event: Box::new(raised) });
+    screen.keys("esc enter enter 1");
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply: Reply::Choice(0) }]);
+    assert_eq!(screen.model.contexts()[0], Context::Transcript, "one is back where one was");
+}
+
+#[test]
+fn the_log_stays_at_its_end_and_older_events_do_not_move_it() {
+    let mut screen = Screen::new(120, 14);
+    let login = screen.ids().login;
+    screen.answers = false;
+    screen.select(login);
+    let all = events(login);
+    screen.msg(Msg::Page { task: login, before: None, events: all[5..].to_vec(), more: true });
+    screen.keys("esc 5");
+    let last = screen.text();
+    assert!(last.contains("cargo clippy\"}"), "{last}");
+    screen.keys("tab tab k k");
+    let before = screen.text().replace('▐', " ");
+    screen.msg(Msg::Page { task: login, before: Some(all[5].id), events: all[..5].to_vec(), more: false });
+    assert_eq!(screen.text().replace('▐', " "), before);
+}
+
+#[test]
 fn a_digit_answers_only_what_can_be_read() {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc tab 1");
@@ -153,6 +182,43 @@ fn notifications_come_once_and_only_while_one_looks_elsewhere() {
     screen.engine(Update::Task { task: Box::new(asking.clone()) }).engine(Update::Task { task: Box::new(asking) });
     let told: Vec<_> = screen.effects.iter().filter(|effect| matches!(effect, Effect::Notify { .. })).collect();
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn one_is_told_of_a_failure_and_of_silence() {
+    let mut screen = Screen::new(120, 40);
+    screen.msg(Msg::Input(Input::Focus(false)));
+    let ids = screen.ids();
+    let mut failed = screen.model.world.task(ids.login).unwrap().clone();
+    failed.node.status = crate::model::Status::Failed;
+    failed.activity = Activity::Stopped;
+    screen.effects.clear();
+    screen.engine(Update::Task { task: Box::new(failed) });
+    let told = |screen: &Screen| {
+        let bodies = screen.effects.iter().filter_map(|effect| match effect {
+            Effect::Notify { body, .. } => Some(body.clone()),
+            _ => None,
+        });
+        bodies.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&screen), ["2 tasks failed"]);
+    screen.engine(Update::Live { task: ids.wide, live: Live::Activity { activity: Activity::Idle } });
+    assert_eq!(told(&screen)[1..], ["no agent is at work any more"]);
+}
+
+#[test]
+fn an_update_that_changes_nothing_costs_no_frame() {
+    let mut screen = Screen::new(120, 40);
+    let same = screen.model.world.task(screen.ids().login).unwrap().clone();
+    screen.redraw = Redraw::No;
+    screen.engine(Update::Task { task: Box::new(same) });
+    assert_eq!(screen.redraw, Redraw::No);
+}
+
+#[test]
+fn the_screen_can_be_sent_to_another_thread() {
+    fn sendable<T: Send>() {}
+    sendable::<crate::ui::Model>();
 }
 
 #[test]

@@ -42,6 +42,8 @@ fn the_tasks_have_the_keys() {
     screen.assert_looks("tree-120x40");
     screen.keys("$ f");
     screen.assert_looks("tree-cost-open-120x40");
+    screen.keys("$ esc s");
+    screen.assert_looks("tree-attention-120x40");
 }
 
 #[test]
@@ -156,3 +158,29 @@ fn a_diff_file_by_file() {
 }
 
 const DIFF: &str = "diff --git a/src/session/store.rs b/src/session/store.rs\n--- a/src/session/store.rs\n+++ b/src/session/store.rs\n@@ -10,6 +10,8 @@ impl Store {\n     fn open() -> Self {\n-        let ttl = 60;\n+        let ttl = Duration::from_secs(60);\n+        let tokens = Tokens::new(ttl);\n         store()\n     }\n }\ndiff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1,2 +1,2 @@\n # Title\n-old words\n+new words\n";
+
+#[test]
+fn writing_with_an_offer_a_chip_and_several_lines() {
+    let mut screen = login(120, 40);
+    let task = screen.ids().login;
+    let mut view = screen.model.world.task(task).unwrap().clone();
+    let id = crate::base::MessageId::from_ulid(ulid::Ulid::from_parts(3, 3));
+    let from = crate::model::message::Source::User;
+    let at = screen.now;
+    view.unread.push(crate::model::Message { id, from, body: "and the docs".to_owned(), images: Vec::new(), at });
+    screen.engine(Update::Task { task: Box::new(view) });
+    screen.typed("first line").keys("alt-enter").typed("see ").paste(&"x\n".repeat(30));
+    screen.typed(" and @sto");
+    let paths = vec!["src/session/store.rs".to_owned(), "src/store.rs".to_owned()];
+    screen.msg(crate::ui::Msg::Files { task, query: "sto".to_owned(), paths });
+    screen.assert_looks("composer-120x40");
+}
+
+#[test]
+fn the_tasks_on_a_small_screen() {
+    let mut screen = login(80, 24);
+    screen.keys("esc");
+    screen.assert_looks("tree-80x24");
+    screen.keys("n").typed("rate limits");
+    screen.assert_looks("new-task-80x24");
+}

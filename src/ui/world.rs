@@ -151,9 +151,12 @@ impl World {
         self.tasks.values().find_map(|task| task.asks.iter().find(|ask| ask.id == id).map(|ask| (task.node.id, ask)))
     }
 
-    /// Takes in a task that is new or different.
-    pub fn put(&mut self, task: TaskView) {
+    /// Takes in a task that is new or different. Tells whether it is.
+    pub fn put(&mut self, task: TaskView) -> bool {
         let id = task.node.id;
+        if self.tasks.get(&id) == Some(&task) {
+            return false;
+        }
         self.tokens = self.tokens.saturating_add(tokens(&task));
         self.timed += usize::from(is_timed(&task));
         let before = self.tasks.insert(id, task);
@@ -161,7 +164,8 @@ impl World {
         let Some(before) = before else {
             self.shape += 1;
             self.asks += u64::from(!after.asks.is_empty());
-            return self.touched(id, None);
+            self.touched(id, None);
+            return true;
         };
         self.tokens = self.tokens.saturating_sub(tokens(&before));
         self.timed -= usize::from(is_timed(&before));
@@ -172,6 +176,7 @@ impl World {
             self.asks += 1;
         }
         self.touched(id, before.node.parent);
+        true
     }
 
     /// Takes a task out, with what lies below it.

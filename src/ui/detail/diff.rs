@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::base::TaskId;
 use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
@@ -15,13 +15,13 @@ use crate::theme::{Glyphs, Role};
 pub struct DiffState {
     task: Option<TaskId>,
     text: Option<Result<String, String>>,
-    files: Rc<Vec<FileDiff>>,
+    files: Arc<Vec<FileDiff>>,
     pub loading: bool,
     folded: BTreeSet<usize>,
     pub top: usize,
     /// The file that keys act on.
     pub file: usize,
-    laid: RefCell<Option<(usize, Rc<Laid>)>>,
+    laid: RefCell<Option<(usize, Arc<Laid>)>>,
 }
 
 impl Clone for DiffState {
@@ -30,7 +30,7 @@ impl Clone for DiffState {
         Self {
             task: self.task,
             text: self.text.clone(),
-            files: Rc::clone(&self.files),
+            files: Arc::clone(&self.files),
             loading: self.loading,
             folded: self.folded.clone(),
             top: self.top,
@@ -43,7 +43,7 @@ impl Clone for DiffState {
 /// A diff at a width: where files begin, and what each of them has.
 #[derive(Debug, Default)]
 pub struct Laid {
-    files: Rc<Vec<FileDiff>>,
+    files: Arc<Vec<FileDiff>>,
     /// Nothing for a file that is folded.
     rows: Vec<Option<DiffRows>>,
     /// The row of each file's name.
@@ -80,7 +80,7 @@ impl DiffState {
             return;
         }
         self.loading = false;
-        self.files = Rc::new(text.as_deref().map(diff::parse).unwrap_or_default());
+        self.files = Arc::new(text.as_deref().map(diff::parse).unwrap_or_default());
         self.text = Some(text);
         self.laid = RefCell::default();
     }
@@ -93,14 +93,14 @@ impl DiffState {
         self.text.as_ref().and_then(|text| text.as_ref().err().map(String::as_str))
     }
 
-    pub fn laid(&self, columns: usize, glyphs: &'static Glyphs) -> Rc<Laid> {
+    pub fn laid(&self, columns: usize, glyphs: &'static Glyphs) -> Arc<Laid> {
         if let Some((at, laid)) = &*self.laid.borrow()
             && *at == columns
         {
-            return Rc::clone(laid);
+            return Arc::clone(laid);
         }
-        let laid = Rc::new(Laid::new(&self.files, &self.folded, columns, glyphs));
-        *self.laid.borrow_mut() = Some((columns, Rc::clone(&laid)));
+        let laid = Arc::new(Laid::new(&self.files, &self.folded, columns, glyphs));
+        *self.laid.borrow_mut() = Some((columns, Arc::clone(&laid)));
         laid
     }
 
@@ -131,8 +131,8 @@ impl DiffState {
 const INDENT: usize = 3;
 
 impl Laid {
-    fn new(files: &Rc<Vec<FileDiff>>, folded: &BTreeSet<usize>, columns: usize, glyphs: &'static Glyphs) -> Self {
-        let mut laid = Self { files: Rc::clone(files), columns, glyphs: Some(glyphs), ..Self::default() };
+    fn new(files: &Arc<Vec<FileDiff>>, folded: &BTreeSet<usize>, columns: usize, glyphs: &'static Glyphs) -> Self {
+        let mut laid = Self { files: Arc::clone(files), columns, glyphs: Some(glyphs), ..Self::default() };
         let page = crate::text::Page::new(columns.saturating_sub(INDENT + 1), glyphs);
         for (at, file) in files.iter().enumerate() {
             // A row of air between two files.

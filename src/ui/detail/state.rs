@@ -30,6 +30,9 @@ impl Tab {
     }
 }
 
+/// A place in a log that stays at its end.
+const FOLLOW: usize = usize::MAX;
+
 /// How many transcripts are kept at hand.
 const KEPT: usize = 8;
 
@@ -93,12 +96,24 @@ impl State {
     pub fn show(&mut self, tab: Tab) {
         if self.tab != tab {
             self.tab = tab;
-            self.top = 0;
+            // The newest events are at the end, and that is what one wants to see.
+            self.top = if tab == Tab::Log { FOLLOW } else { 0 };
         }
     }
 
     /// Scrolls description, info or log, of which `len` rows exist and `height` are seen.
     pub fn scroll(&mut self, by: isize, len: usize, height: usize) {
-        self.top = self.top.saturating_add_signed(by).min(len.saturating_sub(height));
+        let last = len.saturating_sub(height);
+        self.top = self.top.min(last).saturating_add_signed(by).min(last);
+        if self.tab == Tab::Log && self.top == last {
+            self.top = FOLLOW;
+        }
+    }
+
+    /// Lines came before those of the log that are seen.
+    pub fn log_grew_above(&mut self, lines: usize) {
+        if self.tab == Tab::Log && self.top != FOLLOW {
+            self.top += lines;
+        }
     }
 }

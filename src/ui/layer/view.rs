@@ -237,7 +237,7 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Bu
             column(&say::doing(task), 14, Left),
             column(&elapsed, 9, Right),
             column(&task.turns.to_string(), 6, Right),
-            column(&per_minute(task, cx), 11, Right),
+            column(&model.pace.per_minute(*id, cx.now).map_or_else(String::new, say::tokens), 11, Right),
             column(&task.usage.cost().to_string(), 9, Right)
         );
         paint::text(buffer, row, (3, 0), &line, theme.style(Role::Text));
@@ -245,13 +245,6 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Bu
             paint::tint(buffer, row, theme.style(Role::Selection));
         }
     }
-}
-
-/// Returns how many tokens a task has used per minute of its life.
-fn per_minute(task: &crate::engine::snapshot::TaskView, cx: &Cx<'_>) -> String {
-    let millis = cx.now.as_millis() - task.node.created_at.as_millis();
-    let minutes = u64::try_from(millis).unwrap_or(0).div_ceil(60_000).max(1);
-    say::tokens(task.usage.tokens().total() / minutes)
 }
 
 fn settings(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {

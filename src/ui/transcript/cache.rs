@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::text::{Row, StreamingMarkdown};
 use crate::theme::Role;
@@ -24,7 +24,7 @@ pub struct Key {
 #[derive(Debug)]
 struct Laid {
     key: Key,
-    rows: Rc<Vec<Row>>,
+    rows: Arc<Vec<Row>>,
     used: u64,
 }
 
@@ -46,16 +46,16 @@ impl Clone for Cache {
 
 impl Cache {
     /// Returns the rows of an entry, made by `lay` if they are not there or out of date.
-    pub fn rows(&self, id: Id, key: Key, lay: impl FnOnce() -> Vec<Row>) -> Rc<Vec<Row>> {
+    pub fn rows(&self, id: Id, key: Key, lay: impl FnOnce() -> Vec<Row>) -> Arc<Vec<Row>> {
         let now = self.clock.get() + 1;
         self.clock.set(now);
         if let Some(laid) = self.laid.borrow_mut().get_mut(&id)
             && laid.key == key
         {
             laid.used = now;
-            return Rc::clone(&laid.rows);
+            return Arc::clone(&laid.rows);
         }
-        let rows = Rc::new(lay());
+        let rows = Arc::new(lay());
         self.made.set(self.made.get() + 1);
         let mut all = self.laid.borrow_mut();
         if all.len() >= MOST {
@@ -64,7 +64,7 @@ impl Cache {
             let limit = ages[ages.len() / 2];
             all.retain(|_, laid| laid.used > limit);
         }
-        all.insert(id, Laid { key, rows: Rc::clone(&rows), used: now });
+        all.insert(id, Laid { key, rows: Arc::clone(&rows), used: now });
         rows
     }
 

@@ -1,7 +1,7 @@
 //! What is known of a session, and how it grows at both ends.
 
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::base::{EventId, TaskId, Timestamp};
 use crate::model::{Event, Live};
@@ -333,7 +333,7 @@ impl Transcript {
     }
 
     /// Returns the rows of an entry at a width, without what stands above it.
-    pub fn rows(&self, entry: &Entry, page: &Page<'_>) -> Rc<Vec<Row>> {
+    pub fn rows(&self, entry: &Entry, page: &Page<'_>) -> Arc<Vec<Row>> {
         let unfolded = self.unfolded.contains(&entry.id);
         let key = Key { version: entry.version, width: page.width, unfolded };
         let page = Page { unfolded, ..*page };

@@ -13,7 +13,7 @@ use crate::text::{mark_role, width};
 use crate::theme::{Role, Theme};
 use crate::ui::msg::Cx;
 use crate::ui::paint;
-use crate::ui::tree::{Row, State};
+use crate::ui::tree::{Row, Sort, State};
 use crate::ui::words;
 use crate::ui::world::World;
 
@@ -104,6 +104,17 @@ fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Ro
     let title = if title.trim().is_empty() { "untitled".into() } else { title };
     left.push(Span::styled(paint::fit(&title, room.max(3), glyphs).into_owned(), title_style(theme, task, row)));
     left.extend(below);
+    if state.sort() == Sort::Attention {
+        // Out of its place in the tree a task says where it belongs.
+        let above = task.node.parent.filter(|parent| *parent != world.root());
+        let above = above.map(|parent| world.title(parent)).unwrap_or_default();
+        let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
+        let room = usize::from(area.width).saturating_sub(used + Line::from(right.clone()).width() + 7);
+        if room > 8 && !above.is_empty() {
+            let words = format!("  {} {}", glyphs.arrow_left, paint::fit(&above, room, glyphs));
+            left.push(Span::styled(words, theme.style(Role::Faint)));
+        }
+    }
     let end = paint::line(buffer, area, 0, &Line::from(left));
     let wide = u16::try_from(Line::from(right.clone()).width()).unwrap_or(u16::MAX);
     if wide > 0 && end + wide < area.right() {

@@ -22,6 +22,13 @@ pub fn next(model: &mut Model, cx: &Cx<'_>) {
     }
 }
 
+/// Opens one question, and comes back to where one was when it is answered.
+pub fn open(model: &mut Model, ask: AskId) {
+    model.asks.open(ask);
+    model.came_from = model.focus;
+    model.focus = Pane::Asks;
+}
+
 /// A digit was pressed.
 pub fn choose(model: &mut Model, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
     let digit = key.and_then(|key| match key.code() {

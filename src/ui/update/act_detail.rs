@@ -1,6 +1,6 @@
 //! Actions on what is shown of a task.
 
-use crate::base::TaskId;
+use crate::base::{AskId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
 use crate::text::Row;
@@ -12,7 +12,7 @@ use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::{Direction, Id, Kind, Page, Target, Transcript};
 use crate::ui::update::act::Step;
-use crate::ui::update::{Out, settle};
+use crate::ui::update::{Out, act_asks, settle};
 
 /// Calls `with` with the transcript that is looked at, how it is laid out, and its rows on the screen.
 fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Transcript, &Page<'_>, usize) -> T) -> T {
@@ -79,7 +79,11 @@ fn on_transcript(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) 
         Action::NextSaid => jump(model, Target::Said, Forward, cx),
         Action::PreviousSaid => jump(model, Target::Said, Backward, cx),
         Action::UnfoldEntry | Action::FoldToggle => {
-            with_transcript(model, cx, Transcript::toggle);
+            // A question that still waits opens where it is answered.
+            match with_transcript(model, cx, pending_ask) {
+                Some(ask) if model.world.ask(ask).is_some() => act_asks::open(model, ask),
+                Some(_) | None => drop(with_transcript(model, cx, Transcript::toggle)),
+            }
         }
         Action::UnfoldAll => with_transcript(model, cx, |it, _, _| it.unfold_all()),
         Action::FoldAll => with_transcript(model, cx, |it, _, _| it.fold_all()),
@@ -110,6 +114,14 @@ fn on_transcript(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) 
         Action::OpenPager => open_pager(model, cx, out),
         Action::Background => background(model, cx, out),
         _ => {}
+    }
+}
+
+fn pending_ask(transcript: &mut Transcript, page: &Page<'_>, height: usize) -> Option<AskId> {
+    let entry = transcript.current(page, height).and_then(|index| transcript.entry(index))?;
+    match &entry.kind {
+        Kind::Ask { ask, answer: None, withdrawn: None } => Some(ask.id),
+        _ => None,
     }
 }
 
@@ -315,10 +327,11 @@ fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
         page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect()
     };
     let top = if model.detail.tab == Tab::Diff { &mut model.detail.diff.top } else { &mut model.detail.top };
+    let from = (*top).min(rows.len());
     let holds = |at: &usize| rows[*at].to_ascii_lowercase().contains(&needle);
     let found = match direction {
-        Direction::Forward => (*top + 1..rows.len()).chain(0..(*top + 1).min(rows.len())).find(holds),
-        Direction::Backward => (0..(*top).min(rows.len())).rev().chain((0..rows.len()).rev()).find(holds),
+        Direction::Forward => (from + 1..rows.len()).chain(0..(from + 1).min(rows.len())).find(holds),
+        Direction::Backward => (0..from).rev().chain((0..rows.len()).rev()).find(holds),
     };
     match found {
         Some(row) => *top = row.min(rows.len().saturating_sub(height)),

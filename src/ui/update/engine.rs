@@ -17,7 +17,10 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             let id = task.node.id;
             let before = model.world.task(id).and_then(|view| view.diff);
             let changed = before != task.diff;
-            model.world.put(*task);
+            model.pace.note(id, task.usage.tokens().total(), cx.now);
+            if !model.world.put(*task) {
+                return;
+            }
             // A diff that is looked at follows what the agent does.
             if changed && id == model.selected() && model.detail.tab == Tab::Diff {
                 model.detail.diff.reload();
@@ -29,6 +32,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
         }
         Update::Removed { task } => {
             model.world.remove(task);
+            model.pace.forget(task);
             model.detail.forget_task(task);
             let world = &model.world;
             model.composer.retain(|task| world.task(task).is_some());
@@ -99,6 +103,9 @@ pub fn snapshot(model: &mut Model, snapshot: Snapshot, out: &mut Out) {
 pub fn page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[Event], more: bool) {
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.page(before, events, more);
+        if before.is_some() && task == model.tree.selected() {
+            model.detail.log_grew_above(events.len());
+        }
     }
     if before.is_none() {
         let said = events.iter().filter_map(|event| match &event.body {

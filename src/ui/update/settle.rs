@@ -1,11 +1,13 @@
 //! After every message: places are made valid, what is missing is asked for, title and notifications are brought up
 //! to date. Cheap when nothing changed, because it runs for every delta.
 
+use crate::base::{sanitize, text};
+use crate::model::Status;
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
 use crate::ui::layer::{BoardKind, Layer};
 use crate::ui::layout::{self, Pane, Shape, Wish};
-use crate::ui::model::Model;
+use crate::ui::model::{Model, Seen};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
 use crate::ui::update::{Out, SETTINGS};
@@ -125,13 +127,13 @@ fn drafts(model: &mut Model, out: &mut Out) {
 /// Says in the title of the terminal what the header says.
 fn title(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
-    let name = crate::base::sanitize::line(&model.world.project.name);
+    let name = project(model);
     let title = if total.asks > 0 {
         format!("? {} {name}", total.asks)
     } else if total.working > 0 {
         format!("● {} {name}", total.working)
     } else {
-        name.into_owned()
+        name
     };
     if title != model.title {
         model.title.clone_from(&title);
@@ -139,19 +141,30 @@ fn title(model: &mut Model, out: &mut Out) {
     }
 }
 
-/// Tells the person about new Asks while they look elsewhere. Each is told once.
+/// Tells the person what happened while they look elsewhere: a new Ask first, then a failure, then that all is quiet.
+/// Each is told once.
 fn notify(model: &mut Model, out: &mut Out) {
     let fresh: Vec<_> = model.asks.items().iter().filter(|(_, ask)| !model.notified.contains(ask)).copied().collect();
-    if fresh.is_empty() {
-        return;
-    }
     model.notified.extend(fresh.iter().map(|(_, ask)| *ask));
+    let total = model.world.total();
+    let now = Seen { working: total.working, failed: total.count(Status::Failed) };
+    let before = std::mem::replace(&mut model.seen, now);
     if model.watched || !model.settings.notify_desktop {
         return;
     }
-    if let Some((task, ask)) = fresh.last().and_then(|(task, id)| model.world.ask(*id).map(|(_, ask)| (*task, ask))) {
-        let title = model.world.title(task);
-        let body = crate::base::text::headline(&crate::base::sanitize::line(&ask.question), 160);
-        out.effect(Effect::Notify { title, body });
-    }
+    let asked = fresh.last().and_then(|(task, id)| model.world.ask(*id).map(|(_, ask)| (*task, ask)));
+    let (title, body) = if let Some((task, ask)) = asked {
+        (model.world.title(task), text::headline(&sanitize::line(&ask.question), 160))
+    } else if now.failed > before.failed {
+        (project(model), format!("{} failed", text::count(now.failed, "task", "tasks")))
+    } else if now.working == 0 && before.working > 0 {
+        (project(model), "no agent is at work any more".to_owned())
+    } else {
+        return;
+    };
+    out.effect(Effect::Notify { title, body });
+}
+
+fn project(model: &Model) -> String {
+    sanitize::line(&model.world.project.name).into_owned()
 }
