@@ -20,14 +20,7 @@ impl BlobSink for StoredBlobs {
 
     fn put_file(&self, path: PathBuf) -> BoxFuture<'_, io::Result<BlobRef>> {
         let blobs = self.0.clone();
-        Box::pin(async move {
-            blocking(move || {
-                let kept = blobs.put(&std::fs::read(&path)?).map_err(io::Error::other)?;
-                std::fs::remove_file(&path)?;
-                Ok(kept)
-            })
-            .await
-        })
+        Box::pin(async move { blocking(move || blobs.take(&path).map_err(io::Error::other)).await })
     }
 
     fn path(&self, blob: &BlobRef) -> PathBuf {

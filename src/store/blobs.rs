@@ -11,6 +11,9 @@ use crate::model::content::{BlobId, BlobRef};
 use crate::store::disk::{self, Disk, Open};
 use crate::store::{StoreError, replace};
 
+/// How much of a file is looked at in one go.
+const CHUNK: usize = 64 << 10;
+
 /// The blobs of one project.
 #[derive(Clone)]
 pub struct Blobs {
@@ -46,6 +49,36 @@ impl Blobs {
         Ok(reference)
     }
 
+    /// Keeps the content of the file at `path`, and takes the file away: it becomes the blob, and is never in memory as
+    /// a whole. It must lie on the same file system.
+    pub fn take(&self, path: &Path) -> Result<BlobRef, StoreError> {
+        let mut file = self.disk.open(path, Open::Append).map_err(StoreError::io("open", path))?;
+        let mut hasher = blake3::Hasher::new();
+        let (mut chunk, mut bytes) = (vec![0; CHUNK], 0);
+        loop {
+            let read = file.read_at(&mut chunk, bytes).map_err(StoreError::io("read", path))?;
+            if read == 0 {
+                break;
+            }
+            hasher.update(&chunk[..read]);
+            bytes += read as u64;
+        }
+        let reference = BlobRef { blob: BlobId::of_hash(hasher.finalize().as_bytes()), bytes };
+        let kept = self.path(&reference.blob);
+        let is_new = self.len(&kept)? != Some(bytes);
+        if is_new {
+            file.sync().map_err(StoreError::io("save", path))?;
+            self.disk.create_dirs(&self.folder).map_err(StoreError::io("create", &self.folder))?;
+            self.disk.rename(path, &kept).map_err(StoreError::io("move", path))?;
+        }
+        self.disk.sync_dir(&self.folder).map_err(StoreError::io("save", &self.folder))?;
+        // Only now is what was there before certainly on the disk.
+        if !is_new {
+            self.disk.remove(path).map_err(StoreError::io("remove", path))?;
+        }
+        Ok(reference)
+    }
+
     /// Returns the content of a blob.
     pub fn read(&self, blob: &BlobId) -> Result<Vec<u8>, StoreError> {
         let path = self.path(blob);
@@ -70,3 +103,7 @@ impl Blobs {
 fn name_of(bytes: &[u8]) -> BlobId {
     BlobId::of_hash(blake3::hash(bytes).as_bytes())
 }
+
+#[cfg(test)]
+#[path = "blobs_tests.rs"]
+mod tests;

@@ -217,7 +217,9 @@ fn forget_peak() {
 #[ignore = "a proof of half a minute; its figures are in docs/performance.md"]
 async fn floods_of_output_are_drained_in_bounded_memory() {
     const MOST: u64 = 16 << 20;
-    let bench = Bench::new();
+    let mut bench = Bench::new();
+    let blobs = mxd::store::Blobs::new(Arc::new(mxd::store::RealDisk), bench.data.join("blobs"));
+    bench.context.blobs = Arc::new(mxd::agent::blobs::StoredBlobs(blobs));
     // Everything that is made once is made before the measurement.
     bench.bash("yes | head -c 100000000").await;
     for flood in ["timeout 10 yes", "yes | head -c 10000000000"] {
