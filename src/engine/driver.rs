@@ -46,11 +46,25 @@ const QUIT_LIMIT: Duration = Duration::from_millis(800);
 pub(in crate::engine) enum Incoming {
     Input(Input),
     /// The store has these, in the order of the disk.
-    Kept { task: TaskId, events: Vec<Event> },
-    Live { task: TaskId, live: Live },
-    Command { command: Command, answer: oneshot::Sender<Result<Outcome, Fault>> },
-    Look { answer: oneshot::Sender<(Snapshot, Watcher)> },
-    Diff { task: TaskId, diff: Option<DiffStat> },
+    Kept {
+        task: TaskId,
+        events: Vec<Event>,
+    },
+    Live {
+        task: TaskId,
+        live: Live,
+    },
+    Command {
+        command: Command,
+        answer: oneshot::Sender<Result<Outcome, Fault>>,
+    },
+    Look {
+        answer: oneshot::Sender<(Snapshot, Watcher)>,
+    },
+    Diff {
+        task: TaskId,
+        diff: Option<DiffStat>,
+    },
     /// Whoever has not stopped by now is left behind.
     TimeIsUp,
 }

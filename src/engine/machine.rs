@@ -26,6 +26,7 @@ pub use io::{
 use crate::base::{Fault, IdSource, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::snapshot::Retry;
+use crate::model::Ask;
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};
@@ -82,6 +83,17 @@ struct Life {
     edited: bool,
     /// What the task above is being told of its end.
     told: Option<(crate::model::event::Verdict, String)>,
+}
+
+impl Life {
+    /// Tells whether nothing will happen here by itself. A run that sleeps has a process whose end wakes it, unless it
+    /// waits for the person; a question with a deadline answers itself.
+    fn is_quiet(&self) -> bool {
+        let answers_itself = |ask: &Ask| ask.deadline.is_some() && ask.default.is_some();
+        let asks_person = !self.state.asks.is_empty();
+        self.run.as_ref().is_none_or(|run| run.is_asleep() && asks_person)
+            && !self.state.asks.iter().any(answers_itself)
+    }
 }
 
 /// Who waits for something that is under way.
@@ -141,7 +153,7 @@ impl Machine {
             && self.saves.is_idle()
             && self.pending.is_empty()
             && self.completions.is_empty()
-            && self.lives.values().all(|life| life.run.as_ref().is_none_or(Run::is_asleep))
+            && self.lives.values().all(Life::is_quiet)
     }
 
     /// Takes one input and returns what is to be done about it, in order.

@@ -51,10 +51,8 @@ pub(super) async fn launch(
             return None;
         }
     };
-    let _ = controls.set(Controls {
-        jobs: Arc::clone(&bench.context.jobs),
-        foreground: Arc::clone(&bench.context.foreground),
-    });
+    let _ = controls
+        .set(Controls { jobs: Arc::clone(&bench.context.jobs), foreground: Arc::clone(&bench.context.foreground) });
     parts.send(Input::Launched { task, model: chosen.model.clone() });
     let setup = setup(&parts, &order, chosen, ready, bench, purse);
     let ending = drive(setup, ear).await.map_err(|error| error.to_string());
@@ -71,14 +69,7 @@ async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, La
     Ok(Prepared { chosen, ready, bench })
 }
 
-fn setup(
-    parts: &Arc<Parts>,
-    order: &LaunchOrder,
-    chosen: Chosen,
-    ready: Ready,
-    bench: Bench,
-    purse: Purse,
-) -> Setup {
+fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, bench: Bench, purse: Purse) -> Setup {
     let node = &order.node;
     // Events reach the engine from the store, in the order of the disk.
     let (events, _) = mpsc::unbounded_channel();
