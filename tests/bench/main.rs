@@ -4,6 +4,7 @@
 //! does not. `cargo bench -- append` runs the rows whose name contains the word; `--json` prints one object per row.
 
 mod append;
+mod engine;
 mod fixture;
 mod growth;
 mod open;
@@ -35,6 +36,9 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     if arguments.first().is_some_and(|first| first == probe::CHILD) {
         return probe::child(&arguments[1..]);
     }
+    if arguments.first().is_some_and(|first| first == engine::CHILD) {
+        return engine::child(&arguments[1..]);
+    }
     // Cargo says that this is a bench; we know.
     arguments.retain(|argument| argument != "--bench");
     let json = arguments.iter().any(|argument| argument == "--json");
@@ -47,5 +51,6 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     growth::measure(&mut report)?;
     turns::measure(&mut report)?;
     tools::measure(&mut report)?;
+    engine::measure(&mut report)?;
     report.finish()
 }

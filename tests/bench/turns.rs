@@ -92,7 +92,10 @@ fn turn_row(report: &mut Report, turns: usize, durability: Durability, name: &st
     std::fs::create_dir_all(&root)?;
     std::fs::write(root.join("notes.txt"), fixture::text(1_500))?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let one = |store: &Store, task| runtime.block_on(run(store, task, &root, folder.path(), turns));
+    let one = |store: &Store, task| {
+        let provider = Arc::new(AtOnce { turns, answered: AtomicUsize::new(0) });
+        runtime.block_on(run(store, task, &root, folder.path(), provider))
+    };
 
     // What has to be written and sent in any case: every event once, every speech once, every request's bytes.
     let (sample, task) = (open(folder.path(), durability)?, TaskId::fresh(&fixture::ids()));
@@ -129,18 +132,23 @@ fn turn_row(report: &mut Report, turns: usize, durability: Durability, name: &st
     })
 }
 
-fn open(folder: &Path, durability: Durability) -> Outcome<Store> {
+pub fn open(folder: &Path, durability: Durability) -> Outcome<Store> {
+    open_at(&folder.join("sessions"), &folder.join("blobs"), durability)
+}
+
+pub fn open_at(sessions: &Path, blobs: &Path, durability: Durability) -> Outcome<Store> {
     Ok(Store::start(Options {
         disk: Arc::new(RealDisk),
         clock: Arc::new(SystemClock),
         ids: fixture::ids(),
-        sessions: folder.join("sessions"),
-        blobs: folder.join("blobs"),
+        sessions: sessions.to_owned(),
+        blobs: blobs.to_owned(),
         durability,
     })?)
 }
 
-async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, turns: usize) -> Outcome {
+/// Lets one agent work, without an engine, until it says that it is done.
+pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider: Arc<dyn Provider>) -> Outcome {
     let (tools, completions) = workshop::context(root, data)?;
     let ids = fixture::ids();
     let clock = Arc::new(SystemClock);
@@ -183,7 +191,7 @@ async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, turns: usize
         task,
         run: RunId::fresh(&ids),
         store: store.clone(),
-        provider: Arc::new(AtOnce { turns, answered: AtomicUsize::new(0) }),
+        provider,
         gate: Arc::new(Gate::default()),
         facts: Facts { window: 100_000_000, max_output: 8_000, prices: None },
         catalogue: Catalogue::default(),
