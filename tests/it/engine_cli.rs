@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::cli_support::{World, hinted_commands, json_lines};
+use crate::cli_support::{World, json_lines};
 use crate::engine_support::{agent, bash, call, done, marked, play, root, say, task_ids};
 
 fn clarify() -> Value {
@@ -59,11 +59,33 @@ fn a_run_returns_2_and_the_question_when_it_waits_and_the_command_it_names_answe
 }
 
 #[test]
+fn a_run_waits_for_a_question_that_answers_itself_and_for_processes_that_will_end() {
+    let world = World::new();
+    let ask = json!({ "question": "Which colour?", "choices": ["red", "blue"], "default": "blue" });
+    let slow = json!({ "command": "sleep 0.4; echo finished", "background": true });
+    play(
+        &world,
+        json!([root(json!([
+            call("clarify", ask),
+            call("yield", json!({})),
+            { "when": { "text": ["answered_by=\"timeout\"", "blue"] }, "calls": [{ "tool": "bash", "input": slow }] },
+            call("yield", json!({})),
+            { "when": { "text": "background_complete" }, "text": "Blue, and finished." },
+        ]))]),
+    );
+    let project = world.project("app");
+    project.mxd(["config", "set", "clarifyTimeoutMs", "300"]).ok();
+    let ran = project.run(["Paint it."]);
+    assert!(ran.out.contains("Blue, and finished."), "{ran:?}");
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
 fn a_run_that_cannot_work_returns_3_and_leaves_nothing_behind() {
     let world = World::new();
     let project = world.project("app");
-    let err = project.run(["Do it."]).refused(3, "no auth group");
-    assert!(!hinted_commands(&err).is_empty(), "{err}");
+    let err = project.run(["Do it."]).refused(3, "no way to reach a model is set up");
+    assert!(err.contains("hint: "), "{err}");
     play(&world, json!([root(json!([say("Hello.")]))]));
     project.run(["--auth", "nobody", "Do it."]).refused(3, "nobody");
     project.run(["--budget", "-1", "Do it."]).refused(3, "--budget -1");
@@ -227,7 +249,7 @@ fn what_the_person_stopped_stays_stopped_until_it_is_spoken_to() {
     assert_eq!(project.mxd(["stop"]).ok(), "nothing was at work\n");
     let painter = project.new_task("Painter");
     // The root is told that the painter sleeps, and has nothing to say to it.
-    project.run([]).ok();
+    assert!(project.run([]).ok().contains("Acknowledged."));
     project.mxd(["task", "close", &painter]).refused(3, "is in progress");
     assert_eq!(project.mxd(["stop", &painter]).ok(), "stopped\n");
     assert_eq!(project.run([]).ok(), "");

@@ -17,12 +17,12 @@ use house::{House, Outcome};
 /// What the family comes to.
 fn expected() -> Outcome {
     let tasks = [
-        "orchestrator [passed] Passed: The kit is built.",
-        "  Alpha [closed] Passed: Alpha is whole.",
-        "    Alpha one [closed] Passed: One is there.",
-        "    Alpha two [closed] Passed: Two is there.",
-        "  Beta [passed] Failed: The second part is missing. / Passed: Both parts are there.",
-        "  Gamma [closed] Passed: Gamma follows from what was known.",
+        " > orchestrator [passed] Passed: The kit is built.",
+        "orchestrator > Alpha [closed] Passed: Alpha is whole.",
+        "Alpha > Alpha one [closed] Passed: One is there.",
+        "Alpha > Alpha two [closed] Passed: Two is there.",
+        "orchestrator > Beta [passed] Failed: The second part is missing. / Passed: Both parts are there.",
+        "orchestrator > Gamma [closed] Passed: Gamma follows from what was known.",
     ];
     let files = [
         ("alpha.txt", "alpha in blue"),
@@ -48,7 +48,7 @@ fn expected() -> Outcome {
         ("Merge Gamma", "orchestrator"),
     ];
     Outcome {
-        tasks: tasks.map(str::to_owned).to_vec(),
+        tasks: tasks.map(str::to_owned).into(),
         files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
         commits: commits.map(|(subject, task)| (subject.to_owned(), task.to_owned())).into(),
         ledger: models::LEDGER.map(str::to_owned).into(),

@@ -28,8 +28,8 @@ pub struct House {
 /// What must be the same however often the program was killed on the way.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Depth, title, status, what came of each round.
-    pub tasks: Vec<String>,
+    /// Where it hangs, title, status, what came of each round. Tasks that are made at once come in any order.
+    pub tasks: BTreeSet<String>,
     /// Files on the base branch with their text.
     pub files: BTreeMap<String, String>,
     /// What was committed, and by whom.
@@ -47,7 +47,6 @@ pub struct Session {
     pub ends: Vec<EventId>,
     pub tokens: Tokens,
     pub responses: u64,
-    pub forked: bool,
     pub repairs: usize,
 }
 
@@ -97,24 +96,21 @@ impl House {
     }
 
     /// Returns every event of a session that is its own: what was copied into it belongs to another.
-    fn events(&self, task: TaskId) -> (Vec<Event>, bool) {
+    fn events(&self, task: TaskId) -> Vec<Event> {
         let mut events = Vec::new();
-        let mut forked = false;
         let read = self.sessions().stream(task, |event| {
             if matches!(event.body, Body::ForkMarker(_)) {
                 events.clear();
-                forked = true;
             }
             events.push(event);
         });
         read.unwrap();
-        (events, forked)
+        events
     }
 
     pub fn session(&self, task: TaskId) -> Session {
-        let (events, forked) = self.events(task);
-        let mut session = Session { forked, ..Session::default() };
-        for event in events {
+        let mut session = Session::default();
+        for event in self.events(task) {
             match event.body {
                 Body::Message(message) => session.messages.push(message),
                 Body::MessagesConsumed(consumed) => session.consumed.extend(consumed.ids),
@@ -233,5 +229,6 @@ fn is_settled(message: &Message, session: &Session) -> bool {
 fn line(tree: &Tree, node: &TaskNode) -> String {
     let mut rounds: Vec<String> = node.results.iter().map(|round| format!("{:?}: {}", round.verdict, round.result)).collect();
     rounds.dedup();
-    format!("{}{} [{}] {}", "  ".repeat(tree.depth(node.id)), node.title, node.status, rounds.join(" / "))
+    let above = node.parent.and_then(|above| tree.get(above)).map_or("", |above| above.title.as_str());
+    format!("{above} > {} [{}] {}", node.title, node.status, rounds.join(" / "))
 }
