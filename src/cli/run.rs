@@ -13,7 +13,7 @@ use crate::cli::place::Here;
 use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::cli::{asks, exit};
 use crate::engine::Handle;
-use crate::engine::command::{Command, Outgoing, SendMode, StopScope};
+use crate::engine::command::{Command, Outgoing, SendMode};
 use crate::engine::models::Choice;
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
@@ -131,8 +131,8 @@ impl Front {
                 }
                 _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
                 () = &mut deadline => {
+                    // What ends with the process goes on with the next one; only what the person stops stays stopped.
                     out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
-                    let _ = handle.command(Command::Stop { scope: StopScope::All }).await;
                     return Ok(Some(exit::FAILED));
                 }
                 update = watcher.next() => {

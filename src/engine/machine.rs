@@ -86,13 +86,13 @@ struct Life {
 }
 
 impl Life {
-    /// Tells whether nothing will happen here by itself. A run that sleeps has a process whose end wakes it, unless it
-    /// waits for the person; a question with a deadline answers itself.
+    /// Tells whether nothing will happen here by itself. An agent that sleeps and is alive waits for a process of its own,
+    /// or is about to leave: both are followed by something, unless it waits for the person as well. A question that
+    /// answers itself is no reason to stop waiting for it.
     fn is_quiet(&self) -> bool {
-        let answers_itself = |ask: &Ask| ask.deadline.is_some() && ask.default.is_some();
-        let asks_person = !self.state.asks.is_empty();
-        self.run.as_ref().is_none_or(|run| run.is_asleep() && asks_person)
-            && !self.state.asks.iter().any(answers_itself)
+        let asks = &self.state.asks;
+        let rests = self.run.as_ref().is_none_or(|run| run.is_asleep() && !asks.is_empty());
+        rests && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
     }
 }
 

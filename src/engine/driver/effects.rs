@@ -191,7 +191,10 @@ impl Driver {
         let parts = Arc::clone(&self.parts);
         let measured = async move {
             tokio::time::sleep(MEASURE_AFTER).await;
+            // It is only for looking at: however many want it, it takes no more than one core from those who work.
+            let turn = parts.measuring.acquire().await;
             let diff = measure(&parts, &path, &base).await;
+            drop(turn);
             let _ = parts.incoming.send(Incoming::Diff { task, diff });
         };
         self.diffs.insert(task, AbortOnDropHandle::new(tokio::spawn(measured)));
@@ -204,7 +207,7 @@ async fn measure(parts: &Parts, path: &std::path::Path, base: &str) -> Option<Di
     }
     let checkout = parts.worktrees.checkout(path).await.ok()?;
     let stat = status::diffstat(&checkout, base).await.ok()?;
-    let dirty = status::dirty(&checkout, 1).await.is_ok_and(|dirty| !dirty.is_clean());
+    let dirty = status::is_dirty(&checkout).await.unwrap_or_default();
     Some(DiffStat { files: stat.files, added: stat.added, removed: stat.removed, dirty })
 }
 
