@@ -3,8 +3,8 @@
 
 use std::io::IsTerminal as _;
 
-use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -36,7 +36,7 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
 }
 
 async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut lines = typed();
     let failed = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
     let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
     let (snapshot, mut watcher) = handle.look().await?;
@@ -52,8 +52,8 @@ async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
     loop {
         tokio::select! {
             biased;
-            line = lines.next_line() => match line {
-                Ok(Some(line)) => {
+            line = lines.recv() => match line {
+                Some(Ok(line)) => {
                     let done = obey(out, handle, &front, &mut at, line.trim()).await?;
                     out.finish()?;
                     if done {
@@ -61,12 +61,12 @@ async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
                     }
                 }
                 // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
-                Ok(None) if std::io::stdin().is_terminal() => return Ok(0),
-                Ok(None) => {
+                None if std::io::stdin().is_terminal() => return Ok(0),
+                None => {
                     front.until_quiet(out, handle, None).await?;
                     return Ok(front.code());
                 }
-                Err(error) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
+                Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
             },
             _ = terminated.recv() => return Ok(0),
             update = watcher.next() => match update {
@@ -86,6 +86,19 @@ async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
             },
         }
     }
+}
+
+/// Returns what is typed, line by line. A thread of its own waits for it: it ends with the program.
+fn typed() -> mpsc::UnboundedReceiver<std::io::Result<String>> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
 }
 
 /// Does what a line says. Tells whether it was the last.

@@ -26,7 +26,6 @@ pub use io::{
 use crate::base::{Fault, IdSource, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::snapshot::Retry;
-use crate::model::Ask;
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};

@@ -38,7 +38,8 @@ fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
     let project = with_failing_hook(&world);
     let ran = project.run([]);
     assert_eq!(ran.code, 2, "{ran:?}");
-    for said in ["failed with exit code 7", "preparing mxd/", "no brush", "1. Try again", "2. Go on without it", "3. "] {
+    for said in ["failed with exit code 7", "preparing mxd/", "no brush", "1. Try again", "2. Go on without it", "3. "]
+    {
         assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
     }
     assert_eq!(project.status("Painter"), "in_progress");
