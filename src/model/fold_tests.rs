@@ -162,7 +162,7 @@ fn what_cuts_the_chain_puts_in_force_what_it_carries() {
             let mut expected = carried.clone();
             expected.activity = s.state.activity.clone();
             if kind == "compact_marker" {
-                // The conversation was summarised: nobody can answer its calls, and nobody has spoken since.
+                // The calls were summarised: nobody can answer them any more, and nobody has spoken since.
                 expected.turns.open.clear();
                 expected.turns.voice = None;
             }
