@@ -89,7 +89,9 @@ impl AtOnce {
 
     fn response(&self, number: usize) -> Result<Response, ApiError> {
         let (name, input) = match number {
-            number if number < self.turns => ("read_file", format!(r#"{{"path":"notes.txt","offset":{}}}"#, number + 1)),
+            number if number < self.turns => {
+                ("read_file", format!(r#"{{"path":"notes.txt","offset":{}}}"#, number + 1))
+            }
             _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
         };
         let calls = workshop::call(&format!("call_{number}"), name, &input);

@@ -38,7 +38,8 @@ fn plant(project: &Project<'_>) {
     for number in 0..SLEEPING {
         let mut node = TaskNode { status: Status::InProgress, ..project.task(&format!("Sleeper {number}")) };
         if number < WITH_WORKTREES {
-            let (name, place) = (branch::name(node.id, &node.title), project.folder.worktrees().join(format!("w{number}")));
+            let (name, place) =
+                (branch::name(node.id, &node.title), project.folder.worktrees().join(format!("w{number}")));
             let args = ["worktree", "add", "-q", "-b", &name, &place.to_string_lossy()].map(str::to_owned);
             project.world.git(&project.path, args);
             fs::write(place.join("loose.txt"), "one\ntwo\n").unwrap();
@@ -74,9 +75,7 @@ fn sizes(folder: &Path) -> BTreeMap<PathBuf, u64> {
 #[test]
 fn two_hundred_sleeping_tasks_start_without_a_request_a_process_or_a_byte() {
     let world = World::new();
-    let mock = Mock::start(
-        Script::new().fail_when_exhausted().turn(answer().hold("measured").text("I look at them.")),
-    );
+    let mock = Mock::start(Script::new().fail_when_exhausted().turn(answer().hold("measured").text("I look at them.")));
     let project = world.project("app");
     plant(&project);
     let (path, notes) = notes_of_starts(&world);

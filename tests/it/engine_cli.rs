@@ -44,7 +44,10 @@ fn a_run_returns_2_and_the_question_when_it_waits_and_the_command_it_names_answe
         assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
     }
     let asks = project.asks();
-    assert_eq!((asks.len(), &asks[0]["question"], &asks[0]["title"]), (1, &json!("Which colour?"), &json!("orchestrator")));
+    assert_eq!(
+        (asks.len(), &asks[0]["question"], &asks[0]["title"]),
+        (1, &json!("Which colour?"), &json!("orchestrator"))
+    );
     let line = ran.out.lines().find(|line| line.trim_start().starts_with("mxd answer ")).expect("it says how");
     project.mxd(["answer", "01NEVERWAS", "1"]).refused(3, "no open question has an id that starts with");
     let id = asks[0]["id"].as_str().unwrap();
@@ -88,7 +91,7 @@ fn a_run_that_cannot_work_returns_3_and_leaves_nothing_behind() {
     assert!(err.contains("hint: "), "{err}");
     play(&world, json!([root(json!([say("Hello.")]))]));
     project.run(["--auth", "nobody", "Do it."]).refused(3, "nobody");
-    project.run(["--budget", "-1", "Do it."]).refused(3, "--budget -1");
+    project.run(["--budget=-1", "Do it."]).refused(3, "--budget -1");
     project.run(["--task", "01NEVERWAS", "Do it."]).refused(3, "01NEVERWAS");
     assert_eq!(project.asks().len(), 0);
     assert_eq!(project.run(["Do it."]).ok().matches("Hello.").count(), 1);
@@ -236,7 +239,8 @@ fn a_message_wakes_a_task_that_has_passed_and_one_that_is_closed_with_its_work()
     project.mxd(["send", &painter, "And again."]).ok();
     project.run([]).ok();
     let node = project.node("Painter");
-    let results: Vec<&str> = node["results"].as_array().unwrap().iter().map(|r| r["result"].as_str().unwrap()).collect();
+    let results: Vec<&str> =
+        node["results"].as_array().unwrap().iter().map(|r| r["result"].as_str().unwrap()).collect();
     assert_eq!((node["status"].as_str(), results), (Some("passed"), vec!["first", "second", "third"]));
     assert_eq!(std::fs::read_to_string(project.worktree("Painter").join("file.txt")).unwrap(), "one\n");
 }
@@ -268,7 +272,10 @@ fn tasks_are_made_changed_moved_and_taken_away() {
     let two = project.mxd(["task", "new", "Two", "--draft", "--under", one]).ok();
     let two = two.trim();
     let node = project.node("One");
-    assert_eq!((&node["status"], &node["description"], &node["budget"]), (&json!("pending"), &json!("What and why"), &json!(2_500_000)));
+    assert_eq!(
+        (&node["status"], &node["description"], &node["budget"]),
+        (&json!("pending"), &json!("What and why"), &json!(2_500_000))
+    );
     assert_eq!((project.status("Two").as_str(), &project.node("Two")["depth"]), ("draft", &json!(2)));
     // Nothing begins that was not started.
     assert_eq!(project.run([]).ok(), "");
@@ -304,10 +311,7 @@ fn a_task_starts_over_on_a_fresh_branch_and_its_old_work_comes_back_from_the_arc
     let work = "echo work > file.txt && git add . && git commit -qm Work && echo loose > loose.txt";
     play(
         &world,
-        json!([
-            root(json!([])),
-            agent("Painter", json!([bash(work), call("yield", json!({})), say("What now?")])),
-        ]),
+        json!([root(json!([])), agent("Painter", json!([bash(work), call("yield", json!({})), say("What now?")])),]),
     );
     let project = world.project("app");
     let painter = project.new_task("Painter");

@@ -90,18 +90,28 @@ fn a_family_of_agents_builds_a_kit_over_http() {
     let sessions: Vec<_> = tree.all().map(|node| house.session(node.id)).collect();
     let sum = |count: fn(&mxd::model::usage::Tokens) -> u64| sessions.iter().map(|s| count(&s.tokens)).sum::<u64>();
     assert_eq!(
-        (sum(|t| t.input), sum(|t| t.output), sum(|t| t.cache_read), sum(|t| t.cache_write_5m), sum(|t| t.cache_write_1h)),
+        (
+            sum(|t| t.input),
+            sum(|t| t.output),
+            sum(|t| t.cache_read),
+            sum(|t| t.cache_write_5m),
+            sum(|t| t.cache_write_1h)
+        ),
         (paid.input, paid.output, paid.cache_read, paid.cache_write_5m, paid.cache_write_1h)
     );
     assert!(paid.cache_read > 0, "nothing was read from the cache");
     // Sonnet's prices, per million tokens, in millionths of a dollar: the dollar sign falls out.
-    let price = paid.input * 3_000_000 + paid.output * 15_000_000 + paid.cache_read * 300_000
-        + paid.cache_write_5m * 3_750_000 + paid.cache_write_1h * 6_000_000;
+    let price = paid.input * 3_000_000
+        + paid.output * 15_000_000
+        + paid.cache_read * 300_000
+        + paid.cache_write_5m * 3_750_000
+        + paid.cache_write_1h * 6_000_000;
     let rows = crate::cli_support::json_lines(&house.mxd(&["cost", "--json"]).ok());
     let cost: u64 = rows.iter().map(|row| row["cost"].as_u64().unwrap()).sum();
     let responses: u64 = rows.iter().map(|row| row["responses"].as_u64().unwrap()).sum();
     assert!(cost.abs_diff(price / 1_000_000) <= responses, "{cost} against {}", price / 1_000_000);
     assert_eq!(responses, sessions.iter().map(|session| session.responses).sum::<u64>());
     assert!(sessions.iter().all(|session| session.repairs == 0));
-    println!("{} requests, {responses} turns, {} tasks", requests.len(), sessions.len());
+    let lines = first.out.lines().chain(second.out.lines()).count();
+    println!("{} requests, {responses} turns, {} tasks, {lines} lines of output", requests.len(), sessions.len());
 }

@@ -38,7 +38,8 @@ fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
     let project = with_failing_hook(&world);
     let ran = project.run([]);
     assert_eq!(ran.code, 2, "{ran:?}");
-    for said in ["failed with exit code 7", "preparing mxd/", "no brush", "1. Try again", "2. Go on without it", "3. "] {
+    for said in ["failed with exit code 7", "preparing mxd/", "no brush", "1. Try again", "2. Go on without it", "3. "]
+    {
         assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
     }
     assert_eq!(project.status("Painter"), "in_progress");
@@ -80,6 +81,7 @@ fn a_worktree_that_cannot_be_set_up_may_be_left_and_the_task_above_learns_of_it(
     assert_eq!(project.asks().len(), 0);
     project.run([]).ok();
     assert_eq!(project.log("orchestrator").matches("could not be set up").count(), 1);
+    assert_eq!(project.run([]).ok(), "", "it is not started again by itself");
 }
 
 #[test]
@@ -220,4 +222,22 @@ fn a_launch_that_fails_is_told_above_and_asked_about() {
     assert_eq!(node["status"], "passed", "{node:#}");
     let verdicts: Vec<&Value> = node["results"].as_array().unwrap().iter().map(|round| &round["verdict"]).collect();
     assert_eq!(verdicts, ["failed", "passed"]);
+}
+
+#[test]
+fn a_launch_that_failed_and_was_left_is_not_tried_again_by_itself() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    world.git(&project.path, ["checkout", "-q", "-b", "elsewhere"]);
+    world.git(&project.path, ["branch", "-q", "-D", "main"]);
+    assert_eq!(project.run([]).code, 2);
+    project.mxd(["answer", project.asks()[0]["id"].as_str().unwrap(), "Leave it"]).ok();
+    assert_eq!(project.run([]).ok(), "");
+    assert_eq!(project.status("Painter"), "failed");
+    world.git(&project.path, ["branch", "-q", "main"]);
+    project.mxd(["send", &painter, "Now."]).ok();
+    project.run([]).ok();
+    assert_eq!(project.status("Painter"), "passed");
 }

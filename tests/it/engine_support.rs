@@ -158,7 +158,9 @@ impl Running {
             match self.line_within(left) {
                 Ok(line) if holds(line) => return line.clone(),
                 Ok(_) => {}
-                Err(_) => panic!("waited in vain until {what}; {} lines came before: {:#?}", self.seen.len(), self.seen),
+                Err(_) => {
+                    panic!("waited in vain until {what}; {} lines came before: {:#?}", self.seen.len(), self.seen)
+                }
             }
         }
     }

@@ -147,7 +147,8 @@ impl House {
     pub fn outcome(&self) -> Outcome {
         let tree = self.tree().unwrap();
         let git = |args: &[&str]| self.world.git(&self.path, args);
-        let names: BTreeMap<String, String> = tree.all().map(|node| (node.id.to_string(), node.title.clone())).collect();
+        let names: BTreeMap<String, String> =
+            tree.all().map(|node| (node.id.to_string(), node.title.clone())).collect();
         let log = git(&["log", "--format=%s|%(trailers:key=Task-Id,valueonly,separator=)", "main"]);
         let commit = |line: &str| {
             let (subject, task) = line.split_once('|').unwrap();
@@ -177,8 +178,10 @@ impl House {
             assert!(lost.is_empty(), "never taken in by {}: {lost:#?}", node.title);
             // Each end is told above exactly once, whatever happened in between.
             let Some(above) = node.parent else { continue };
-            let is_from = |message: &&Message| matches!(message.from, Source::TaskComplete { task, .. } if task == node.id);
-            let mut told: Vec<_> = sessions[&above].messages.iter().filter(is_from).map(|message| message.id.ulid()).collect();
+            let is_from =
+                |message: &&Message| matches!(message.from, Source::TaskComplete { task, .. } if task == node.id);
+            let mut told: Vec<_> =
+                sessions[&above].messages.iter().filter(is_from).map(|message| message.id.ulid()).collect();
             let mut ends: Vec<_> = session.ends.iter().map(|event| event.ulid()).collect();
             told.sort_unstable();
             ends.sort_unstable();
@@ -187,7 +190,11 @@ impl House {
         for (from, to, words) in models::SAID {
             let to = tree.all().find(|node| node.title == to).unwrap().id;
             let said = sessions[&to].messages.iter().filter(|m| is_from(m, from) && m.body == words).count();
-            let again = sessions[&to].messages.iter().filter(|m| is_from(m, from) && m.body == format!("{words} (again)")).count();
+            let again = sessions[&to]
+                .messages
+                .iter()
+                .filter(|m| is_from(m, from) && m.body == format!("{words} (again)"))
+                .count();
             assert!(said <= 1 && said + again >= 1, "{from} said {words:?} {said} times, and {again} times again");
         }
         let goals = sessions[&tree.root_id()].messages.iter().filter(|message| message.body == models::GOAL).count();
@@ -205,7 +212,8 @@ impl House {
             listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect();
         assert_eq!(listed, known);
         let folders = std::fs::read_dir(self.folder.worktrees()).unwrap().flatten();
-        let folders: BTreeSet<PathBuf> = folders.map(|entry| entry.path()).filter(|path| path.is_dir()).map(|path| real(&path)).collect();
+        let folders: BTreeSet<PathBuf> =
+            folders.map(|entry| entry.path()).filter(|path| path.is_dir()).map(|path| real(&path)).collect();
         let hidden = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let stray: Vec<&PathBuf> = folders.iter().filter(|path| !hidden(path) && !known.contains(*path)).collect();
         assert!(stray.is_empty(), "{stray:?}");
@@ -227,7 +235,8 @@ fn is_settled(message: &Message, session: &Session) -> bool {
 
 /// A round that repeats the one before says nothing new: a model that was spoken to again had nothing to add.
 fn line(tree: &Tree, node: &TaskNode) -> String {
-    let mut rounds: Vec<String> = node.results.iter().map(|round| format!("{:?}: {}", round.verdict, round.result)).collect();
+    let mut rounds: Vec<String> =
+        node.results.iter().map(|round| format!("{:?}: {}", round.verdict, round.result)).collect();
     rounds.dedup();
     let above = node.parent.and_then(|above| tree.get(above)).map_or("", |above| above.title.as_str());
     format!("{above} > {} [{}] {}", node.title, node.status, rounds.join(" / "))

@@ -20,8 +20,18 @@ pub const SAID: [(&str, &str, &str); 5] = [
 
 /// Every line of the ledger: what was done outside of the repository.
 pub const LEDGER: [&str; 12] = [
-    "alpha-first", "alpha-one", "alpha-two", "beta-first", "beta-second", "gamma", "merge-Alpha", "merge-Alpha-one",
-    "merge-Alpha-two", "merge-Beta", "merge-Gamma", "review",
+    "alpha-first",
+    "alpha-one",
+    "alpha-two",
+    "beta-first",
+    "beta-second",
+    "gamma",
+    "merge-Alpha",
+    "merge-Alpha-one",
+    "merge-Alpha-two",
+    "merge-Beta",
+    "merge-Gamma",
+    "review",
 ];
 
 pub fn script(ledger: &str) -> Script {
@@ -51,7 +61,8 @@ fn think(title: &str, seen: &Seen, ledger: &str) -> Option<Turn> {
 
 fn orchestrator(talk: &Talk) -> Step {
     if talk.is_new("Alpha") && talk.is_new("Beta") {
-        let create = |title: &str| json!({ "title": title, "description": format!("Goal: {title} has done its part.") });
+        let create =
+            |title: &str| json!({ "title": title, "description": format!("Goal: {title} has done its part.") });
         let create_task = names::wire("create_task");
         let turn = answer().thinking("Three parts.").text("I split it.");
         return Err(turn.tool(&create_task, create("Alpha")).tool(&create_task, create("Beta")));

@@ -76,7 +76,11 @@ impl Talk {
             Some("tool_use") => {
                 let name = block["name"].as_str().unwrap_or_default();
                 let name = name.rsplit("__").next().unwrap_or_default().to_owned();
-                self.made.push(Made { name, input: json!({ "id": block["id"], "input": block["input"] }), result: None });
+                self.made.push(Made {
+                    name,
+                    input: json!({ "id": block["id"], "input": block["input"] }),
+                    result: None,
+                });
             }
             Some("tool_result") => {
                 let call = self.made.iter_mut().rev().find(|made| made.input["id"] == block["tool_use_id"]);
@@ -84,7 +88,9 @@ impl Talk {
                 let Some(made) = call else { return };
                 let text = match &block["content"] {
                     Value::String(text) => text.clone(),
-                    content => content.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str()).collect(),
+                    content => {
+                        content.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str()).collect()
+                    }
                 };
                 made.result = Some((text, block["is_error"] == true));
             }
@@ -125,7 +131,8 @@ impl Talk {
     /// Runs a command that leaves a line in the ledger, once. `work` may be done twice and is the same then.
     pub fn once(&self, label: &str, work: &str) -> Step {
         let ledger = &self.ledger;
-        let is_it = |input: &Value| input["command"].as_str().is_some_and(|command| command.contains(&format!("'{label} ")));
+        let is_it =
+            |input: &Value| input["command"].as_str().is_some_and(|command| command.contains(&format!("'{label} ")));
         match self.state("bash", is_it) {
             State::Done(_) => Ok(()),
             State::Never => Err(tool("bash", json!({ "command": format!("echo '{label} once' >> {ledger}\n{work}") }))),
@@ -244,7 +251,10 @@ impl Talk {
 
     /// Returns the id of the task above.
     pub fn above(&self) -> String {
-        self.heard.iter().find_map(|text| pattern::capture(r"^Task above: .* \(([0-9A-Z]{26})\)$", text).ok()?).unwrap_or_default()
+        self.heard
+            .iter()
+            .find_map(|text| pattern::capture(r"^Task above: .* \(([0-9A-Z]{26})\)$", text).ok()?)
+            .unwrap_or_default()
     }
 
     pub fn close(&self, task: &str) -> Step {
