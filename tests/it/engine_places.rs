@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use mxd::git::branch;
+use mxd::model::{Status, TaskNode};
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World};
@@ -138,6 +140,26 @@ fn a_worktree_that_somebody_deleted_is_made_again_from_its_branch_and_the_agent_
     assert_eq!(fs::read_to_string(place.join("file.txt")).unwrap(), "one\n");
     let log = project.log("Painter");
     assert_eq!(log.matches("was made again").count(), 1, "{log}");
+}
+
+#[test]
+fn a_kill_in_the_middle_of_making_a_branch_is_mended_by_the_next_start() {
+    let world = World::new();
+    play(&world, json!([agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let mut painter = TaskNode { status: Status::InProgress, ..project.task("Painter") };
+    let branch = branch::name(painter.id, "Painter");
+    painter.worktree = Some(project.folder.worktrees().join("painter"));
+    painter.branch = Some(branch.clone());
+    project.plant(&project.task("orchestrator"), std::slice::from_ref(&painter));
+    project.append(painter.id, vec![project.message("Begin.").into()]);
+    let lock = project.path.join(format!(".git/refs/heads/{branch}.lock"));
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(project.status("Painter"), "passed");
+    assert!(!lock.exists());
 }
 
 #[test]
