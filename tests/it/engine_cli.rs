@@ -91,7 +91,7 @@ fn a_run_that_cannot_work_returns_3_and_leaves_nothing_behind() {
     assert!(err.contains("hint: "), "{err}");
     play(&world, json!([root(json!([say("Hello.")]))]));
     project.run(["--auth", "nobody", "Do it."]).refused(3, "nobody");
-    project.run(["--budget", "-1", "Do it."]).refused(3, "--budget -1");
+    project.run(["--budget=-1", "Do it."]).refused(3, "--budget -1");
     project.run(["--task", "01NEVERWAS", "Do it."]).refused(3, "01NEVERWAS");
     assert_eq!(project.asks().len(), 0);
     assert_eq!(project.run(["Do it."]).ok().matches("Hello.").count(), 1);

@@ -112,5 +112,6 @@ fn a_family_of_agents_builds_a_kit_over_http() {
     assert!(cost.abs_diff(price / 1_000_000) <= responses, "{cost} against {}", price / 1_000_000);
     assert_eq!(responses, sessions.iter().map(|session| session.responses).sum::<u64>());
     assert!(sessions.iter().all(|session| session.repairs == 0));
-    println!("{} requests, {responses} turns, {} tasks", requests.len(), sessions.len());
+    let lines = first.out.lines().chain(second.out.lines()).count();
+    println!("{} requests, {responses} turns, {} tasks, {lines} lines of output", requests.len(), sessions.len());
 }

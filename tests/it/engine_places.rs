@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use mxd::git::branch;
+use mxd::model::{Status, TaskNode};
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World};
@@ -81,6 +83,7 @@ fn a_worktree_that_cannot_be_set_up_may_be_left_and_the_task_above_learns_of_it(
     assert_eq!(project.asks().len(), 0);
     project.run([]).ok();
     assert_eq!(project.log("orchestrator").matches("could not be set up").count(), 1);
+    assert_eq!(project.run([]).ok(), "", "it is not started again by itself");
 }
 
 #[test]
@@ -137,6 +140,26 @@ fn a_worktree_that_somebody_deleted_is_made_again_from_its_branch_and_the_agent_
     assert_eq!(fs::read_to_string(place.join("file.txt")).unwrap(), "one\n");
     let log = project.log("Painter");
     assert_eq!(log.matches("was made again").count(), 1, "{log}");
+}
+
+#[test]
+fn a_kill_in_the_middle_of_making_a_branch_is_mended_by_the_next_start() {
+    let world = World::new();
+    play(&world, json!([agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let mut painter = TaskNode { status: Status::InProgress, ..project.task("Painter") };
+    let branch = branch::name(painter.id, "Painter");
+    painter.worktree = Some(project.folder.worktrees().join("painter"));
+    painter.branch = Some(branch.clone());
+    project.plant(&project.task("orchestrator"), std::slice::from_ref(&painter));
+    project.append(painter.id, vec![project.message("Begin.").into()]);
+    let lock = project.path.join(format!(".git/refs/heads/{branch}.lock"));
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(project.status("Painter"), "passed");
+    assert!(!lock.exists());
 }
 
 #[test]
@@ -221,4 +244,22 @@ fn a_launch_that_fails_is_told_above_and_asked_about() {
     assert_eq!(node["status"], "passed", "{node:#}");
     let verdicts: Vec<&Value> = node["results"].as_array().unwrap().iter().map(|round| &round["verdict"]).collect();
     assert_eq!(verdicts, ["failed", "passed"]);
+}
+
+#[test]
+fn a_launch_that_failed_and_was_left_is_not_tried_again_by_itself() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    world.git(&project.path, ["checkout", "-q", "-b", "elsewhere"]);
+    world.git(&project.path, ["branch", "-q", "-D", "main"]);
+    assert_eq!(project.run([]).code, 2);
+    project.mxd(["answer", project.asks()[0]["id"].as_str().unwrap(), "Leave it"]).ok();
+    assert_eq!(project.run([]).ok(), "");
+    assert_eq!(project.status("Painter"), "failed");
+    world.git(&project.path, ["branch", "-q", "main"]);
+    project.mxd(["send", &painter, "Now."]).ok();
+    project.run([]).ok();
+    assert_eq!(project.status("Painter"), "passed");
 }

@@ -1,12 +1,12 @@
 //! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
 
-use crate::base::{AskId, Fault, TaskId, Timestamp};
+use crate::base::{AskId, Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Outcome, Reply};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::model::ask::{AnsweredBy, AskMode};
-use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, MessagesWithdrawn};
 use crate::model::message::Source;
 use crate::model::{Answer, Ask, AskKind};
 
@@ -92,7 +92,14 @@ impl Machine {
             }
             AskKind::LaunchFailed | AskKind::SetupHook if is_cancel(&answer) => {
                 let acted_on = AskWithdrawn { id, reason: "the person left it as it is".to_owned() }.into();
-                self.append(task, vec![answered, acted_on], then);
+                let mut bodies = vec![answered, acted_on];
+                // What it was to be started for would start it again, at the next start of Matrix at the latest.
+                let unread = self.lives.get(&task).map(|life| life.state.messages.iter().map(|message| message.id).collect());
+                let unread: Vec<MessageId> = unread.unwrap_or_default();
+                if !unread.is_empty() {
+                    bodies.push(MessagesWithdrawn { ids: unread }.into());
+                }
+                self.append(task, bodies, then);
                 if ask.kind == AskKind::SetupHook {
                     self.give_up(now, task);
                 }

@@ -9,6 +9,7 @@ use super::trash::{ASIDE, TRASH};
 use crate::git::branch;
 use crate::git::entry::{self, Entry, Head};
 use crate::git::error::{Error, blocking};
+use crate::git::program::Checkout;
 use crate::git::refs;
 
 /// What a task owns, as it was stored.
@@ -78,6 +79,7 @@ impl Worktrees {
     pub async fn tidy(&self, known: &[Known]) -> Result<Vec<PathBuf>, Error> {
         let (main, folder, known) = (self.main.clone(), self.folder.clone(), known.to_vec());
         let half_made = blocking(move || {
+            unlock_unmade(&main, &known)?;
             let paths: BTreeSet<PathBuf> = known.iter().map(|known| entry::plain(&known.path)).collect();
             let entries = entry::all(&main.common)?;
             for entry in entries.iter().filter(|entry| entry.path.is_none() && entry.is_being_made()) {
@@ -99,6 +101,18 @@ impl Worktrees {
         }
         Ok(half_made)
     }
+}
+
+/// Removes the locks of branches that we died making. Nobody else makes them, so as long as there is no such branch the lock
+/// is ours, and nothing would ever take it away.
+fn unlock_unmade(main: &Checkout, known: &[Known]) -> Result<(), Error> {
+    for Known { branch, .. } in known {
+        let lock = main.common.join(format!("{}{branch}.lock", refs::HEADS));
+        if lock.exists() && refs::branch_tip(&main.open()?, branch)?.is_none() {
+            fs::remove_file(&lock).map_err(Error::disk("remove the abandoned lock", &lock))?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the worktrees below our folder, with what they are on.

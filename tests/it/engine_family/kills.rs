@@ -5,6 +5,8 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::expected;
 use super::house::House;
 use super::models;
@@ -29,20 +31,46 @@ impl Dice {
     }
 }
 
-/// When a run is killed: so many lines after its start, and a moment later.
+/// When a run is killed: so many lines after its start, or at an event, and a moment later.
 struct Fuse {
     lines: usize,
+    /// Only lines that tell of such an event count.
+    event: Option<&'static str>,
     wait: Duration,
 }
 
+/// Events that are followed by something which has to be finished by the next run if this one cannot.
+const AIMS: [&str; 10] = [
+    "message",
+    "messages_consumed",
+    "tool_call",
+    "tool_result",
+    "turn_ended",
+    "run_ended",
+    "done_notified",
+    "ask_raised",
+    "fork_marker",
+    "task_changed",
+];
+
 impl Fuse {
     fn light(dice: &mut Dice) -> Self {
-        // Now and then before it has said anything: while it opens the project.
-        if dice.below(6) == 0 {
-            return Self { lines: 0, wait: Duration::from_micros(dice.below(60_000)) };
+        let micros = |dice: &mut Dice, bound| Duration::from_micros(dice.below(bound));
+        let lines = |dice: &mut Dice, bound| usize::try_from(1 + dice.below(bound)).unwrap();
+        match dice.below(6) {
+            // Before it has said anything: while it opens the project.
+            0 => Self { lines: 0, event: None, wait: micros(dice, 60_000) },
+            1 => Self { lines: lines(dice, 60), event: None, wait: micros(dice, 15_000) },
+            2 | 3 => Self { lines: lines(dice, 500), event: None, wait: micros(dice, 15_000) },
+            _ => {
+                let event = Some(AIMS[lines(dice, AIMS.len() as u64) - 1]);
+                Self { lines: lines(dice, 8), event, wait: micros(dice, 3_000) }
+            }
         }
-        let lines = usize::try_from(1 + dice.below(120)).unwrap();
-        Self { lines, wait: Duration::from_micros(dice.below(15_000)) }
+    }
+
+    fn counts(&self, line: &Value) -> bool {
+        self.event.is_none_or(|event| line["event"]["type"] == event)
     }
 }
 
@@ -135,16 +163,16 @@ fn family(seed: u64, limit: usize) -> Tally {
 
 /// Waits for the moment to kill. Tells whether it came before the run had ended.
 fn burns_down(running: &mut Running, fuse: Option<&Fuse>, seed: u64, house: &House, left_over: &[(u32, u64)]) -> bool {
-    let lines = fuse.map_or(usize::MAX, |fuse| fuse.lines);
-    for number in 0..lines {
+    let mut left = fuse.map_or(usize::MAX, |fuse| fuse.lines);
+    while left > 0 {
         match running.line_within(PATIENCE) {
-            Ok(_) => {}
+            Ok(line) => left -= usize::from(fuse.is_some_and(|fuse| fuse.counts(line))),
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => {
                 panic!("seed {seed}: nothing happens any more\n{:#?}\n{}", running.seen.last(), house.mock.story())
             }
         }
-        if number == 0 {
+        if running.seen.len() == 1 {
             // It has opened the project: what it found running there is gone.
             let alive: Vec<_> = left_over.iter().filter(|(pid, birth)| born(*pid) == Some(*birth)).collect();
             assert!(alive.is_empty(), "seed {seed}: processes of a killed run go on: {alive:?}");
