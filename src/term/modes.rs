@@ -44,9 +44,7 @@ impl Mode {
             Self::AlternateScreen => ansi(EnterAlternateScreen),
             Self::BracketedPaste => ansi(EnableBracketedPaste),
             Self::FocusEvents => ansi(EnableFocusChange),
-            Self::KittyKeys => {
-                ansi(PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))
-            }
+            Self::KittyKeys => ansi(PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)),
             Self::SchemeReports => "\x1b[?2031h".to_owned(),
             // Not crossterm's capture: that asks for every move of the mouse, which wakes the program for nothing.
             Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h".to_owned(),
