@@ -1,9 +1,10 @@
 //! Cells into bytes: what changed between two screens, in the fewest bytes that show it.
 //!
-//! No movement where the cursor already is, no colour that is already set. What a wide character covered is drawn again when
-//! it goes, because terminals disagree about what they leave there. Colours are written as they are asked for; how
-//! many the terminal has is the theme's business. They are spelled here: crossterm writes the sixteen of the terminal as
-//! entries of the large palette, one sequence for each change, and none at all if the environment says so. Nothing in a cell can steer the terminal, whatever got into it.
+//! No movement where the cursor already is, no colour that is already set. What a wide character covered is drawn again
+//! when it goes, because terminals disagree about what they leave there. Colours are written as they are asked for; how
+//! many the terminal has is the theme's business. They are spelled here, because crossterm writes the terminal's own
+//! sixteen as entries of the large palette, and none at all if the environment says so. Nothing in a cell can steer the
+//! terminal, whatever got into it.
 
 use std::fmt::Write;
 

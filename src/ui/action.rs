@@ -264,6 +264,7 @@ actions! {
     TextDeleteWord "delete_word" [Text] ["ctrl-w" "alt-backspace" "ctrl-backspace"] 0 "erase word", "Erase the word before the cursor";
     TextDeleteToStart "delete_to_start" [Text] ["ctrl-u"] 0 "erase to start", "Erase to the start of the line";
     TextDeleteToEnd "delete_to_end" [Text] ["ctrl-k"] 0 "erase to end", "Erase to the end of the line";
+    TextYank "yank" [Text] ["ctrl-y"] 0 "yank", "Insert what was last erased as a word or to an end of the line";
     TextUndo "undo" [Text] ["ctrl-_" "ctrl-/" "alt-z"] 0 "undo", "Undo what was written";
     TextRedo "redo" [Text] ["alt-y"] 0 "redo", "Do again what was undone";
 }

@@ -158,6 +158,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         | Action::TextDeleteWord
         | Action::TextDeleteToStart
         | Action::TextDeleteToEnd
+        | Action::TextYank
         | Action::TextUndo
         | Action::TextRedo => {
             if let Some(edit) = input::edit_of(action) {

@@ -130,6 +130,7 @@ pub fn edit_of(action: Action) -> Option<Edit> {
         Action::TextDeleteWord => Edit::DeleteWord,
         Action::TextDeleteToStart => Edit::DeleteToStart,
         Action::TextDeleteToEnd => Edit::DeleteToEnd,
+        Action::TextYank => Edit::Yank,
         Action::TextUndo => Edit::Undo,
         Action::TextRedo => Edit::Redo,
         _ => return None,
