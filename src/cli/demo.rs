@@ -30,6 +30,9 @@ pub struct Args {
 }
 
 pub fn run(console: &mut Console, args: &Args) -> Outcome {
+    if !(args.plain || args.json) {
+        app::check_terminal().map_err(|fault| fault.hint("or watch the demo as lines: `mxd demo --plain`"))?;
+    }
     let stage = Stage::build()?;
     process::hide_own_memory();
     let pace = if args.fast { Pace::Fast } else { Pace::Natural };
@@ -89,7 +92,8 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args) -> Result<u8,
         let Some((task, ask)) = front.first_ask().filter(|(_, ask)| ask.kind == AskKind::Clarify) else { break };
         let reply = if args.json { None } else { ask_person(console, &ask)? };
         let reply = reply.unwrap_or_else(|| {
-            let usual = ask.default.as_ref().and_then(|default| ask.choices.iter().position(|choice| choice == default));
+            let usual =
+                ask.default.as_ref().and_then(|default| ask.choices.iter().position(|choice| choice == default));
             Reply::Choice(usual.unwrap_or(0))
         });
         handle.command(Command::Answer { task, ask: ask.id, reply }).await?;

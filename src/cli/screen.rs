@@ -18,6 +18,9 @@ use crate::ui::{self, ProjectChoice, Setting};
 
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let home = home()?;
+    // Who is told that nothing can be shown here has nothing registered and no agent started.
+    here.repository()?;
+    app::check_terminal()?;
     let runtime = runtime()?;
     process::hide_own_memory();
     let mut at = here.clone();
@@ -66,6 +69,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
             theme: wanted.theme.clone(),
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
+            mouse: wanted.mouse,
             ..ui::Settings::default()
         },
         notify: wanted.notify,

@@ -87,7 +87,7 @@ impl From<TermError> for Fault {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
         let fault = Self::environment(format!("{error}{cause}"));
         match error {
-            TermError::NotATerminal { .. } | TermError::Dumb => fault.hint("use the plain front end: mxd --plain"),
+            TermError::NotATerminal { .. } | TermError::Dumb => fault.hint("without a screen: `mxd run GOAL`"),
             TermError::Enter(_) => fault.hint("if the terminal looks wrong now, type: reset"),
             TermError::Suspend(_) | TermError::Gone(_) => fault,
         }
@@ -117,8 +117,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal over. Must be called inside a runtime.
-    pub fn open(surroundings: Surroundings, options: Options) -> Result<Self, TermError> {
+    /// Tells whether there is a terminal to take over.
+    pub fn check(surroundings: &Surroundings) -> Result<(), TermError> {
         if !rustix::termios::isatty(rustix::stdio::stdin()) {
             return Err(TermError::NotATerminal { stream: "input" });
         }
@@ -128,6 +128,12 @@ impl Terminal {
         if surroundings.is_dumb {
             return Err(TermError::Dumb);
         }
+        Ok(())
+    }
+
+    /// Takes the terminal over. Must be called inside a runtime.
+    pub fn open(surroundings: Surroundings, options: Options) -> Result<Self, TermError> {
+        Self::check(&surroundings)?;
         Self::over(Tty::open().map_err(TermError::Enter)?, surroundings, options).map_err(TermError::Enter)
     }
 

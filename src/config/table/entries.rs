@@ -94,14 +94,27 @@ pub const KEYS: &[Key] = &[
     )
     .or("[]")
     .project(APPROVES),
-    Key::new("theme", Kind::Text, r#""dark""#, "The name of the colours; `auto` follows the terminal's background.")
-        .or(r#""auto""#),
+    Key::new(
+        "theme",
+        Kind::Text,
+        r#""matrix-light""#,
+        "The name of the colours; `auto` follows the terminal's background.",
+    )
+    .or(r#""auto""#),
     Key::new(
         "keys",
         Kind::Map { placeholder: "action", names: Names::Any, of: &Kind::OneOrMany },
         r#"{"quit": ["q", "ctrl-q"]}"#,
         "The key, or list of keys, of an action. An empty list leaves it without one.",
     )
+    .person(PRESSES),
+    Key::new(
+        "mouse",
+        Kind::Flag,
+        "true",
+        "Clicks and the wheel work on the screen; selecting text with the mouse then needs Shift.",
+    )
+    .or("false")
     .person(PRESSES),
     Key::new(
         "notify",
