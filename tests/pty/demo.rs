@@ -118,7 +118,7 @@ fn its_updates_tell_of_real_merges_and_of_green_tests() {
     let updates: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut last = std::collections::BTreeMap::new();
     for update in updates.iter().filter(|update| update["update"] == "task") {
-        let task = &update["task"];
+        let task = &update["task"]["node"];
         let title = task["title"].as_str().unwrap_or_else(|| panic!("a task without a title: {update:#}"));
         last.insert(title.to_owned(), task["status"].clone());
     }
