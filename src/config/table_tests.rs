@@ -162,10 +162,10 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "childAuth"
                 | "models"
                 | "verify"
+                | "mouse"
                 | "notify"
                 | "approvedMcpServers"
                 | "keys"
-                | "mouse"
                 | "sessionKeep"
                 | "durability"
         );

@@ -46,11 +46,25 @@ const QUIT_LIMIT: Duration = Duration::from_millis(800);
 pub(in crate::engine) enum Incoming {
     Input(Input),
     /// The store has these, in the order of the disk.
-    Kept { task: TaskId, events: Vec<Event> },
-    Live { task: TaskId, live: Live },
-    Command { command: Command, answer: oneshot::Sender<Result<Outcome, Fault>> },
-    Look { answer: oneshot::Sender<(Snapshot, Watcher)> },
-    Diff { task: TaskId, diff: Option<DiffStat> },
+    Kept {
+        task: TaskId,
+        events: Vec<Event>,
+    },
+    Live {
+        task: TaskId,
+        live: Live,
+    },
+    Command {
+        command: Command,
+        answer: oneshot::Sender<Result<Outcome, Fault>>,
+    },
+    Look {
+        answer: oneshot::Sender<(Snapshot, Watcher)>,
+    },
+    Diff {
+        task: TaskId,
+        diff: Option<DiffStat>,
+    },
     /// Whoever has not stopped by now is left behind.
     TimeIsUp,
 }
@@ -75,6 +89,8 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) spill: PathBuf,
     /// Files that no agent may read.
     pub(in crate::engine) secrets: Vec<PathBuf>,
+    /// Whose turn it is to measure a worktree.
+    pub(in crate::engine) measuring: tokio::sync::Semaphore,
     /// Other projects, as the root may speak to them.
     pub(in crate::engine) post: PostOffice,
 }

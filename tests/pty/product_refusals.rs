@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::product::{mxd, open, project, root};
+use crate::support::product::{mxd, open, project, root, say};
 use crate::support::{Ended, Session, World};
 
 fn refused(world: &World) -> Ended {
@@ -38,13 +38,20 @@ fn a_folder_becomes_a_repository_with_a_commit_by_following_the_hints() {
 }
 
 #[test]
-fn a_terminal_that_can_show_nothing_is_refused_before_anything_begins() {
-    let world = project(&json!([root(&json!([]))])).with("TERM", "dumb");
+fn a_terminal_that_can_show_nothing_is_refused_before_anything_begins_and_the_hint_works() {
+    let world = project(&json!([root(&json!([say("Two and two are four.")]))])).with("TERM", "dumb");
     let ended = refused(&world);
     assert!(ended.text.contains("understands no control sequences"), "{}", ended.text);
-    assert!(ended.text.contains("`mxd run GOAL`"), "{}", ended.text);
+    assert!(ended.text.contains("mxd --plain"), "{}", ended.text);
     assert_eq!(ended.code, 1);
     assert!(!world.path("data/projects").exists() && !world.path("data/projects.json").exists(), "registered");
+    let mut session = Session::start(&world, mxd(), &["--plain"], 120, 40);
+    session.wait_for_text("Matrix on calc");
+    session.send(b"Add two and two.\r");
+    session.wait_for_text("Two and two are four.");
+    session.send(b"/quit\r");
+    let ended = session.wait_for_end();
+    assert_eq!((ended.code, ended.traffic.count("\x1b[")), (0, 0), "{}", ended.text);
 }
 
 #[test]
@@ -52,7 +59,7 @@ fn what_is_not_a_terminal_is_refused_before_anything_begins() {
     let world = project(&json!([root(&json!([]))]));
     let output = world.command(mxd()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("standard input is not a terminal") && said.contains("`mxd run GOAL`"), "{said}");
+    assert!(said.contains("standard input is not a terminal") && said.contains("mxd --plain"), "{said}");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), [].as_slice()));
     assert_eq!(std::fs::read_dir(world.path("data")).unwrap().count(), 1, "only the settings of before");
     let output = world.command(mxd()).arg("demo").output().unwrap();

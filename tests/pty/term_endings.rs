@@ -161,7 +161,7 @@ fn what_is_not_a_terminal_is_refused_with_a_way_out() {
     let session = Session::start(&world, "/bin/sh".as_ref(), &["-c", &shell], 100, 10);
     session.wait_for_text("standard output is not a terminal");
     let ended = session.wait_for_end();
-    assert!(ended.text.contains("mxd run"), "{}", ended.text);
+    assert!(ended.text.contains("mxd --plain"), "{}", ended.text);
     assert_eq!(ended.traffic.count("\x1b["), 0, "nothing was switched");
 
     let dumb = World::new().with("TERM", "dumb");

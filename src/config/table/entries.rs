@@ -108,14 +108,9 @@ pub const KEYS: &[Key] = &[
         "The key, or list of keys, of an action. An empty list leaves it without one.",
     )
     .person(PRESSES),
-    Key::new(
-        "mouse",
-        Kind::Flag,
-        "true",
-        "Clicks and the wheel work on the screen; selecting text with the mouse then needs Shift.",
-    )
-    .or("false")
-    .person(PRESSES),
+    Key::new("mouse", Kind::Flag, "true", "Whether clicks and the wheel go to the screen instead of the terminal.")
+        .or("false")
+        .person(PRESSES),
     Key::new(
         "notify",
         Kind::Object { fields: NOTIFY, rule: Rule::None },
