@@ -6,4 +6,4 @@ mod drafts;
 pub mod screen;
 mod themes;
 
-pub use screen::{End, Options, run};
+pub use screen::{End, Options, check_terminal, run};

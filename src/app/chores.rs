@@ -46,7 +46,9 @@ pub(super) async fn blob(handle: Handle, task: TaskId, event: EventId, blob: Blo
 
 pub(super) async fn diff(worktrees: Worktrees, task: TaskId, place: Option<(PathBuf, String)>) -> Msg {
     let Some((path, base)) = place else {
-        let fault = Fault::user("this task has no branch of its own yet");
+        let fault = Fault::user(
+            "nothing to compare: the root works in your checkout, and a task gets its branch when it begins",
+        );
         return Msg::Diff { task, diff: Err(fault) };
     };
     let made = async {

@@ -51,6 +51,11 @@ pub enum End {
     Stopped(Option<Stop>),
 }
 
+/// Tells whether there is a terminal for a screen, before anything is begun for its sake.
+pub fn check_terminal() -> Result<(), Fault> {
+    Ok(Terminal::check(&Surroundings::read(|name| std::env::var(name).ok()))?)
+}
+
 /// Opens the screen and runs it until it is left. The terminal is as it was, whatever happens.
 pub async fn run(options: Options) -> Result<End, Fault> {
     let surroundings = Surroundings::read(|name| std::env::var(name).ok());
@@ -85,7 +90,7 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         options,
     };
     for problem in problems {
-        screen.say(Level::Warning, problem.to_string());
+        screen.say(Level::Warning, problem);
     }
     for problem in key_problems {
         screen.say(Level::Warning, problem.to_string());
@@ -184,7 +189,7 @@ impl Screen {
         let (theme, problems) = self.themes.load(&self.model.settings().theme.clone(), self.appearance);
         self.theme = theme;
         for problem in problems {
-            self.say(Level::Warning, problem.to_string());
+            self.say(Level::Warning, problem);
         }
         self.terminal.invalidate();
         Box::pin(self.update(Msg::ThemeChanged)).await

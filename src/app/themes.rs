@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 
-use crate::theme::{Appearance, ColourDepth, Glyphs, Palette, Problem, Theme, builtin, file};
+use crate::theme::{Appearance, ColourDepth, Glyphs, Palette, Theme, builtin, file};
 
 /// The word for "whatever fits the terminal's background".
 const AUTO: &str = "auto";
@@ -26,10 +26,9 @@ impl Themes {
         Self { folder, depth: ColourDepth::detect(var), glyphs: Glyphs::detect(var), _watcher: watcher }
     }
 
-    /// Returns the names that can be chosen.
+    /// Returns the names that can be chosen besides [`AUTO`].
     pub(super) fn names(&self) -> Vec<String> {
-        let mut names = vec![AUTO.to_owned()];
-        names.extend(builtin::names().map(str::to_owned));
+        let mut names: Vec<String> = builtin::names().map(str::to_owned).collect();
         let own = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in own {
             let name = entry.file_name().to_string_lossy().strip_suffix(".toml").map(str::to_owned);
@@ -38,13 +37,22 @@ impl Themes {
         names
     }
 
-    /// Returns a theme fitted to this terminal, and what is wrong with its file.
-    pub(super) fn load(&self, name: &str, appearance: Appearance) -> (Theme, Vec<Problem>) {
+    /// Returns a theme fitted to this terminal, and what is wrong with it.
+    pub(super) fn load(&self, name: &str, appearance: Appearance) -> (Theme, Vec<String>) {
         let wanted = if name == AUTO { builtin::standard_name(appearance) } else { name };
         let find = |name: &str| self.text(name);
         let (palette, problems) = match self.text(wanted) {
-            Some(text) => file::load(wanted, &text, find),
-            None => (builtin::standard(appearance), Vec::new()),
+            Some(text) => {
+                let (palette, problems) = file::load(wanted, &text, find);
+                (palette, problems.iter().map(|problem| format!("theme {wanted}, {problem}")).collect())
+            }
+            None => {
+                let known = self.names().join(", ");
+                (
+                    builtin::standard(appearance),
+                    vec![format!("there is no theme \"{wanted}\"; there are {AUTO}, {known}")],
+                )
+            }
         };
         (self.fit(&palette), problems)
     }

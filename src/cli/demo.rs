@@ -30,6 +30,9 @@ pub struct Args {
 }
 
 pub fn run(console: &mut Console, args: &Args) -> Outcome {
+    if !(args.plain || args.json) {
+        app::check_terminal().map_err(|fault| fault.hint("or watch the demo as lines: `mxd demo --plain`"))?;
+    }
     let stage = Stage::build()?;
     process::hide_own_memory();
     let pace = if args.fast { Pace::Fast } else { Pace::Natural };

@@ -18,6 +18,9 @@ use crate::ui::{self, ProjectChoice, Setting};
 
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let home = home()?;
+    // Who is told that nothing can be shown here has nothing registered and no agent started.
+    here.repository()?;
+    app::check_terminal()?;
     let runtime = runtime()?;
     process::hide_own_memory();
     let mut at = here.clone();

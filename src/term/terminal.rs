@@ -117,8 +117,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal over. Must be called inside a runtime.
-    pub fn open(surroundings: Surroundings, options: Options) -> Result<Self, TermError> {
+    /// Tells whether there is a terminal to take over.
+    pub fn check(surroundings: &Surroundings) -> Result<(), TermError> {
         if !rustix::termios::isatty(rustix::stdio::stdin()) {
             return Err(TermError::NotATerminal { stream: "input" });
         }
@@ -128,6 +128,12 @@ impl Terminal {
         if surroundings.is_dumb {
             return Err(TermError::Dumb);
         }
+        Ok(())
+    }
+
+    /// Takes the terminal over. Must be called inside a runtime.
+    pub fn open(surroundings: Surroundings, options: Options) -> Result<Self, TermError> {
+        Self::check(&surroundings)?;
         Self::over(Tty::open().map_err(TermError::Enter)?, surroundings, options).map_err(TermError::Enter)
     }
 

@@ -10,7 +10,6 @@ use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, TABLE};
 use crate::ui::layer::{Layer, Prompt, PromptFor};
-use crate::ui::layout::WIDE;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint;
@@ -25,11 +24,8 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     }
     // What leads to everything else is always in sight, at the right.
     let contexts = model.contexts();
-    let pinned: &[Action] = match (model.layers.is_empty(), area.width >= WIDE) {
-        (true, true) => &[Action::Palette, Action::Help, Action::Quit],
-        (true, false) => &[Action::Palette, Action::Help],
-        (false, _) => &[Action::Back],
-    };
+    let pinned: &[Action] =
+        if model.layers.is_empty() { &[Action::Palette, Action::Help, Action::Quit] } else { &[Action::Back] };
     let pinned: Vec<_> = pinned
         .iter()
         .copied()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mxd::git::include::{self, Skip};
+use mxd::git::patch;
 use mxd::git::status::{self, ChangeKind, Changed, DiffStat, Drift, Operation};
 use mxd::git::{AgentGit, Checkout, Wanted};
 use mxd::process::Environment;
@@ -67,6 +68,30 @@ at_home! {
         let few = status::dirty(&here, 2).await.unwrap();
         assert_eq!((few.changes.len(), few.count()), (2, 6));
         assert_eq!(few.index_lock, None);
+    }
+
+    async fn the_patch_of_a_branch_is_the_same_before_and_after_it_is_merged() {
+        for way in ["--ff-only", "--no-ff"] {
+            let scene = Scene::new();
+            let wanted = scene.made(1).await;
+            let here = checkout(&scene, &wanted).await;
+            for name in ["first", "second"] {
+                fs::write(wanted.path.join(name), format!("{name} of it\n")).unwrap();
+                commit_all(&wanted.path, name);
+            }
+            let before = patch::patch(&here, "main").await.unwrap();
+            assert!(before.contains("+first of it") && before.contains("+second of it"), "{before}");
+            git(&scene.top, ["merge", "-q", "--no-edit", way, wanted.branch.as_str()]);
+            assert_eq!(patch::patch(&here, "main").await.unwrap(), before, "{way}");
+            fs::write(scene.top.join("a.txt"), "main goes on").unwrap();
+            scene.commit_all("main goes on");
+            assert_eq!(patch::patch(&here, "main").await.unwrap(), before, "{way}");
+            // What is done after the merge is what one wants to see from then on.
+            fs::write(wanted.path.join("third"), "third of it\n").unwrap();
+            commit_all(&wanted.path, "third");
+            let after = patch::patch(&here, "main").await.unwrap();
+            assert!(after.contains("+third of it") && !after.contains("first of it"), "{after}");
+        }
     }
 
     async fn conflicts_operations_and_locks_are_seen() {

@@ -7,6 +7,20 @@
 mod support;
 
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod product_detours;
+#[cfg(test)]
+mod product_endings;
+#[cfg(test)]
+mod product_refusals;
+#[cfg(test)]
+mod product_window;
+#[cfg(test)]
+mod product_work;
+#[cfg(test)]
+mod screens;
+#[cfg(test)]
 mod term_detours;
 #[cfg(test)]
 mod term_endings;

@@ -3,8 +3,10 @@
 pub mod bytes;
 pub mod keys;
 pub mod picture;
+pub mod product;
 pub mod session;
 pub mod settings;
+pub mod svg;
 pub mod world;
 
 pub use session::{Ended, Session};

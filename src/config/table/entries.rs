@@ -94,8 +94,13 @@ pub const KEYS: &[Key] = &[
     )
     .or("[]")
     .project(APPROVES),
-    Key::new("theme", Kind::Text, r#""dark""#, "The name of the colours; `auto` follows the terminal's background.")
-        .or(r#""auto""#),
+    Key::new(
+        "theme",
+        Kind::Text,
+        r#""matrix-light""#,
+        "The name of the colours; `auto` follows the terminal's background.",
+    )
+    .or(r#""auto""#),
     Key::new(
         "keys",
         Kind::Map { placeholder: "action", names: Names::Any, of: &Kind::OneOrMany },

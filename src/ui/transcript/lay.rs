@@ -16,7 +16,7 @@ use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone};
 use crate::ui::words;
 
 pub use prose::{markdown_page, plain, prose};
-pub use tool::{shown_name, subject};
+pub use tool::{Open, open, shown_name, subject};
 
 /// The columns before what an entry says.
 pub const GUTTER: usize = 3;
@@ -58,7 +58,8 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
                 };
                 rows.extend(under(&format!("{by}: {}", answer.text), Role::User, page));
             }
-            if let Some(reason) = withdrawn {
+            // One that was answered is withdrawn as well, when the answer has reached the agent.
+            if let Some(reason) = withdrawn.as_ref().filter(|_| answer.is_none()) {
                 rows.extend(under(&format!("no longer asked: {reason}"), Role::Muted, page));
             }
             rows

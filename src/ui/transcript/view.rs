@@ -9,7 +9,7 @@ use crate::theme::Role;
 use crate::ui::msg::Cx;
 use crate::ui::paint;
 use crate::ui::transcript::entry::Kind;
-use crate::ui::transcript::lay::{Page, plain};
+use crate::ui::transcript::lay::{self, Page, plain};
 use crate::ui::transcript::search;
 use crate::ui::transcript::state::Transcript;
 use crate::ui::transcript::viewport::Spot;
@@ -101,7 +101,12 @@ fn running(entry: &crate::ui::transcript::entry::Entry, with: View<'_>, cx: &Cx<
         && tool.result.is_none()
         && !entry.undone
     {
-        let words = if alive { format!(" {}", words::elapsed(entry.at, cx.now)) } else { " not finished".to_owned() };
+        let words = match lay::open(tool) {
+            lay::Open::Runs if alive => format!(" {}", words::elapsed(entry.at, cx.now)),
+            lay::Open::Runs => " not finished".to_owned(),
+            lay::Open::Sleeps => " sleeps until something comes".to_owned(),
+            lay::Open::Over => return,
+        };
         let inner = Rect { width: line.width.saturating_sub(1), ..line };
         paint::right(buffer, inner, 0, &words, cx.theme.style(Role::Muted));
     }

@@ -49,9 +49,14 @@ pub fn quit(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         return leave(model, cx, out);
     }
     let agents = crate::base::text::count(working, "agent is", "agents are");
+    let then = if working == 1 {
+        "It is stopped, and goes on where it was next time."
+    } else {
+        "They are stopped, and go on where they were next time."
+    };
     model.layers.push(Layer::Confirm(Confirm {
         title: "Quit?".to_owned(),
-        lines: vec![format!("{agents} at work."), "They are stopped, and go on where they were next time.".to_owned()],
+        lines: vec![format!("{agents} at work."), then.to_owned()],
         deed: Deed::Quit,
     }));
 }

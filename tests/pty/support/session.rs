@@ -21,7 +21,7 @@ use super::world::World;
 use super::{keys, picture};
 
 /// How long a program may take for what is expected of it. Only a failure waits so long.
-const BOUND: Duration = Duration::from_secs(20);
+const BOUND: Duration = Duration::from_secs(60);
 
 pub struct Session {
     child: Box<dyn Child + Send + Sync>,
@@ -74,7 +74,7 @@ impl Session {
         let before = Settings::of(&line);
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
-        command.cwd(world.folder());
+        command.cwd(world.cwd());
         command.env_clear();
         for (name, value) in world.variables() {
             command.env(name, value);
@@ -194,6 +194,11 @@ impl Session {
     /// Returns the screen with its styles; see [`picture::styled`].
     pub fn picture(&self, name: impl Fn(vt100::Color) -> Option<String>) -> String {
         picture::styled(self.shown.state.lock().unwrap().terminal.screen(), name)
+    }
+
+    /// Returns the screen as it is now.
+    pub fn screen(&self) -> vt100::Screen {
+        self.shown.state.lock().unwrap().terminal.screen().clone()
     }
 
     pub fn traffic(&self) -> Traffic {

@@ -1,9 +1,9 @@
 //! A world for one program: a home of its own, an environment that says nothing about this machine, and no network.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -12,6 +12,8 @@ use tempfile::TempDir;
 /// Where a program runs.
 pub struct World {
     folder: TempDir,
+    /// Where programs are started.
+    cwd: PathBuf,
     variables: Vec<(OsString, OsString)>,
 }
 
@@ -20,7 +22,8 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
         std::fs::create_dir(&home).unwrap();
-        let mut world = Self { folder, variables: Vec::new() };
+        let cwd = folder.path().to_owned();
+        let mut world = Self { folder, cwd, variables: Vec::new() };
         for (name, value) in [
             ("TERM", "xterm-256color"),
             ("COLORTERM", "truecolor"),
@@ -49,6 +52,31 @@ impl World {
         self.variables.retain(|(known, _)| *known != name);
         self.variables.push((name, value.into()));
         self
+    }
+
+    /// Takes a variable out of the program's environment.
+    pub fn without(mut self, name: &str) -> Self {
+        self.variables.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// Makes a folder in which programs are started from now on.
+    pub fn within(mut self, name: &str) -> Self {
+        self.cwd = self.path(name);
+        std::fs::create_dir_all(&self.cwd).unwrap();
+        self
+    }
+
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Returns a command that sees this world and nothing of the real one, without a terminal.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.cwd).env_clear().stdin(Stdio::null());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -18,9 +18,32 @@ use crate::ui::words;
 /// The rows of live output that are shown while a command runs.
 const LIVE_ROWS: usize = 12;
 
+/// What it means that a call has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    Runs,
+    /// The agent sleeps on it, until something is said to it.
+    Sleeps,
+    /// It is over: nothing is expected any more.
+    Over,
+}
+
+/// Tells what a call without a result means. Those that end a turn are left open on purpose.
+pub fn open(tool: &Tool) -> Open {
+    match shown_name(&tool.name).as_ref() {
+        "yield" => Open::Sleeps,
+        "done" => Open::Over,
+        _ => Open::Runs,
+    }
+}
+
 pub fn rows(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
     let (sign, role) = match &tool.result {
-        None => (page.glyphs.working, Role::Working),
+        None => match open(tool) {
+            Open::Runs => (page.glyphs.working, Role::Working),
+            Open::Sleeps => (page.glyphs.sleeping, Role::Waiting),
+            Open::Over => (page.glyphs.folded, Role::Tool),
+        },
         Some(result) if result.is_error => (page.glyphs.failed, Role::Error),
         Some(_) if shown_name(&tool.name) == "send_message" => (page.glyphs.arrow_right, Role::Message),
         Some(_) if page.unfolded => (page.glyphs.unfolded, Role::Tool),
