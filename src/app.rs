@@ -6,4 +6,5 @@ mod drafts;
 pub mod screen;
 mod themes;
 
+pub use crate::ui::{ProjectChoice, Setting, Settings};
 pub use screen::{End, Options, check_terminal, run};

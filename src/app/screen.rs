@@ -17,12 +17,15 @@ use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
 use crate::git::Worktrees;
 use crate::model::Project;
-use crate::term::{Event, Lent, Options as TermOptions, Reason, Stop, Surroundings, Terminal, clipboard};
+use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::theme::{Appearance, Theme};
 use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Redraw, Setting, Setup};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
+
+/// How the program ends when its terminal is gone.
+const TERMINAL_GONE: u8 = 1;
 
 /// What the screen is opened with.
 pub struct Options {
@@ -47,8 +50,8 @@ pub enum End {
     Quit,
     /// The person goes to another project.
     Switch(ProjectId),
-    /// A signal, or the terminal is gone.
-    Stopped(Option<Stop>),
+    /// A signal, or the terminal is gone: the program ends with this code.
+    Stopped(u8),
 }
 
 /// Tells whether there is a terminal for a screen, before anything is begun for its sake.
@@ -165,7 +168,7 @@ impl Screen {
 
     async fn heard(&mut self, event: Event) -> Result<(), Fault> {
         match event {
-            Event::Input(Input::Closed) => self.end = Some(End::Stopped(None)),
+            Event::Input(Input::Closed) => self.end = Some(End::Stopped(TERMINAL_GONE)),
             Event::Input(input) => self.update(Msg::Input(input)).await?,
             Event::Frame => self.draw(),
             Event::Capabilities => {
@@ -174,7 +177,7 @@ impl Screen {
                 self.load_theme().await?;
             }
             Event::Suspend => self.terminal.suspend().await?,
-            Event::Stop(stop) => self.end = Some(End::Stopped(Some(stop))),
+            Event::Stop(stop) => self.end = Some(End::Stopped(stop.exit_code())),
         }
         Ok(())
     }
@@ -244,12 +247,12 @@ impl Screen {
                     let _ = self.msgs.send(Msg::Edited { purpose, text: None });
                     self.say(Level::Error, fault.to_string());
                 }
-                Lent::Stopped(stop) => self.end = Some(End::Stopped(Some(stop))),
+                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
             },
             Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
                 Lent::Back(Ok(())) => {}
                 Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
-                Lent::Stopped(stop) => self.end = Some(End::Stopped(Some(stop))),
+                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
             },
             Effect::Copy { text } => self.copy(&text).await,
             Effect::Notify { title, body } => self.notify(&title, &body),

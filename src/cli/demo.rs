@@ -14,7 +14,6 @@ use crate::engine::update::Level;
 use crate::engine::{self, Handle};
 use crate::model::{Ask, AskKind};
 use crate::process;
-use crate::ui;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -52,7 +51,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 home: stage.home.clone(),
                 project: stage.project.clone(),
                 keys: std::collections::BTreeMap::new(),
-                settings: ui::Settings::default(),
+                settings: app::Settings::default(),
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
                 save_setting: Arc::new(|_| Ok(())),
                 projects: Arc::new(Vec::new),
@@ -62,7 +61,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
             };
             app::run(screen).await.map_err(Failure::from).map(|end| match end {
                 End::Quit | End::Switch(_) => 0,
-                End::Stopped(stop) => stop.map_or(1, crate::term::Stop::exit_code),
+                End::Stopped(stop) => stop,
             })
         };
         handle.quit().await;

@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "GROUP")]
     auth: Option<String>,
     /// Stop and ask when this much is spent, in dollars.
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     budget: Option<f64>,
     /// Stop after so many seconds.
     #[arg(long, value_name = "SECONDS")]

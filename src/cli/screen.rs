@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::{self, End, Options};
+use crate::app::{self, End, Options, ProjectChoice, Setting};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::{change_quietly, settings};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -14,7 +14,6 @@ use crate::engine::models::Choice;
 use crate::engine::{self, Handle, Options as EngineOptions};
 use crate::process;
 use crate::store::EngineLock;
-use crate::ui::{self, ProjectChoice, Setting};
 
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let home = home()?;
@@ -28,7 +27,7 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
         let end = runtime.block_on(open(console, &at, &home));
         match end? {
             End::Quit => break 0,
-            End::Stopped(stop) => break stop.map_or(1, crate::term::Stop::exit_code),
+            End::Stopped(stop) => break stop,
             End::Switch(project) => {
                 let project = registry(&home).find(project)?;
                 let project = project.ok_or_else(|| Fault::user("this project is not registered any more"))?;
@@ -65,12 +64,12 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
         home: home.clone(),
         project: located.project,
         keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
-        settings: ui::Settings {
+        settings: app::Settings {
             theme: wanted.theme.clone(),
             mouse: wanted.mouse,
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
-            ..ui::Settings::default()
+            ..app::Settings::default()
         },
         notify: wanted.notify,
         save_setting: Arc::new(move |setting| save(&place, &chosen, setting)),
