@@ -13,6 +13,7 @@ mod init;
 mod log;
 mod mcp;
 mod place;
+mod plain;
 mod projects;
 mod run;
 mod say;
@@ -36,6 +37,9 @@ struct Cli {
     /// Work on the repository at PATH instead of the one you are in.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
     project: Option<PathBuf>,
+    /// Without a full screen: lines that are only ever added, for screen readers and plain terminals.
+    #[arg(long)]
+    plain: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -105,6 +109,7 @@ pub fn main() -> ExitCode {
     let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {
+        None if cli.plain => plain::run(&mut console, &place),
         None => screen::run(&mut console, &place),
         Some(Command::Demo(args)) => demo::run(&mut console, &args),
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),

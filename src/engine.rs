@@ -4,8 +4,8 @@
 //! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
 pub mod command;
-mod driver;
 pub mod door;
+mod driver;
 pub mod feed;
 pub mod handle;
 pub mod machine;

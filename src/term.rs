@@ -4,6 +4,7 @@
 //! way out; reading ends before another program gets the terminal; drawing never waits for a slow line; without
 //! a cause nothing wakes up. Knows no task, no theme and no binding: keys come out of it, frames go into it.
 
+mod ansi;
 mod canvas;
 mod capabilities;
 pub mod clipboard;

@@ -123,14 +123,17 @@ pub(super) async fn feed(ids: &IdSource, program: &str, arguments: &[&str], text
 pub(super) async fn edit(text: &str) -> Result<String, Fault> {
     let tool = crate::term::editor::editor(|name| std::env::var(name).ok())?;
     let file = scratch_file("md");
-    let failed = |what: &str, error: &dyn std::fmt::Display| Fault::environment(format!("{what} {}: {error}", file.display()));
+    let failed =
+        |what: &str, error: &dyn std::fmt::Display| Fault::environment(format!("{what} {}: {error}", file.display()));
     write_private(&file, text).map_err(|error| failed("cannot write", &error))?;
     let mut arguments = tool.arguments.clone();
     arguments.push(file.to_string_lossy().into_owned());
     let status = process::on_terminal(&tool.program, &arguments).await;
     let edited = match status {
         Ok(status) if status.success() => std::fs::read_to_string(&file).map_err(|error| failed("cannot read", &error)),
-        Ok(status) => Err(Fault::user(format!("the editor `{}` ended with {status}; nothing was taken over", tool.program))),
+        Ok(status) => {
+            Err(Fault::user(format!("the editor `{}` ended with {status}; nothing was taken over", tool.program)))
+        }
         Err(error) => Err(Fault::environment(format!("the editor `{}` cannot be started: {error}", tool.program))
             .hint("set another one in your shell, such as: export EDITOR=vim")),
     };
@@ -142,12 +145,15 @@ pub(super) async fn edit(text: &str) -> Result<String, Fault> {
 pub(super) async fn read(text: &str) -> Result<(), Fault> {
     let tool = crate::term::editor::pager(|name| std::env::var(name).ok())?;
     let file = scratch_file("txt");
-    write_private(&file, text).map_err(|error| Fault::environment(format!("cannot write {}: {error}", file.display())))?;
+    write_private(&file, text)
+        .map_err(|error| Fault::environment(format!("cannot write {}: {error}", file.display())))?;
     let mut arguments = tool.arguments.clone();
     arguments.push(file.to_string_lossy().into_owned());
     let status = process::on_terminal(&tool.program, &arguments).await;
     let _ = std::fs::remove_file(&file);
-    status.map(|_| ()).map_err(|error| Fault::environment(format!("the pager `{}` cannot be started: {error}", tool.program)))
+    status
+        .map(|_| ())
+        .map_err(|error| Fault::environment(format!("the pager `{}` cannot be started: {error}", tool.program)))
 }
 
 fn scratch_file(extension: &str) -> PathBuf {

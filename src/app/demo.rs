@@ -20,7 +20,8 @@ use crate::provider::scripted::{Scenario, ScriptedProvider};
 pub const GOAL: &str = "Make the tests of this little timer pass.";
 
 /// What is said at the start.
-pub const WELCOME: &str = "A demo: the model is scripted, everything else is real. One of the agents will ask you something.";
+pub const WELCOME: &str =
+    "A demo: the model is scripted, everything else is real. One of the agents will ask you something.";
 
 const SCENARIO: &str = include_str!("../../assets/demo/scenario.json");
 const BRANCH: &str = "main";

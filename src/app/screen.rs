@@ -62,13 +62,9 @@ pub async fn run(options: Options) -> Result<End, Fault> {
     let themes = Themes::new(options.home.root().join("themes"), theme_changed);
     let (theme, problems) = themes.load(&options.settings.theme, appearance);
     let (snapshot, watcher) = options.handle.look().await?;
-    let worktrees = Worktrees::open(
-        &options.project.path,
-        &options.home.project(options.project.id).worktrees(),
-        None,
-    )
-    .await
-    .map_err(|error| Fault::environment(error.to_string()))?;
+    let worktrees = Worktrees::open(&options.project.path, &options.home.project(options.project.id).worktrees(), None)
+        .await
+        .map_err(|error| Fault::environment(error.to_string()))?;
     let drafts_file = options.home.project(options.project.id).root().join("drafts.json");
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
     let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts: drafts::load(&drafts_file) };
@@ -235,18 +231,16 @@ impl Screen {
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
             Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
-            Effect::OpenEditor { purpose, text } => {
-                match self.terminal.lend(chores::edit(&text)).await? {
-                    Lent::Back(Ok(text)) => {
-                        let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
-                    }
-                    Lent::Back(Err(fault)) => {
-                        let _ = self.msgs.send(Msg::Edited { purpose, text: None });
-                        self.say(Level::Error, fault.to_string());
-                    }
-                    Lent::Stopped(stop) => self.end = Some(End::Stopped(Some(stop))),
+            Effect::OpenEditor { purpose, text } => match self.terminal.lend(chores::edit(&text)).await? {
+                Lent::Back(Ok(text)) => {
+                    let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
                 }
-            }
+                Lent::Back(Err(fault)) => {
+                    let _ = self.msgs.send(Msg::Edited { purpose, text: None });
+                    self.say(Level::Error, fault.to_string());
+                }
+                Lent::Stopped(stop) => self.end = Some(End::Stopped(Some(stop))),
+            },
             Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
                 Lent::Back(Ok(())) => {}
                 Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
@@ -315,10 +309,7 @@ impl Screen {
         match setting {
             Setting::Theme(_) => Box::pin(self.load_theme()).await?,
             Setting::Mouse(on) => self.terminal.set_mouse(*on),
-            Setting::ProjectBudget(_)
-            | Setting::NotifyDesktop(_)
-            | Setting::NotifyBell(_)
-            | Setting::TaskModel(_) => {}
+            Setting::ProjectBudget(_) | Setting::NotifyDesktop(_) | Setting::NotifyBell(_) | Setting::TaskModel(_) => {}
         }
         Ok(())
     }

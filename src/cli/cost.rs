@@ -83,7 +83,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             console.note(&format!("warning: {error}; what it cost is not counted"));
         }
         for (key, tokens, cost) in own {
-            let name = if args.by == By::Task { format!("{}  {}", task.short(), text::headline(title, 50)) } else { key.clone() };
+            let name = if args.by == By::Task {
+                format!("{}  {}", task.short(), text::headline(title, 50))
+            } else {
+                key.clone()
+            };
             let row = rows.entry(key).or_insert_with(|| Row { name, ..Row::default() });
             row.add(&tokens, cost);
             sum.add(&tokens, cost);

@@ -89,7 +89,8 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args) -> Result<u8,
         let Some((task, ask)) = front.first_ask().filter(|(_, ask)| ask.kind == AskKind::Clarify) else { break };
         let reply = if args.json { None } else { ask_person(console, &ask)? };
         let reply = reply.unwrap_or_else(|| {
-            let usual = ask.default.as_ref().and_then(|default| ask.choices.iter().position(|choice| choice == default));
+            let usual =
+                ask.default.as_ref().and_then(|default| ask.choices.iter().position(|choice| choice == default));
             Reply::Choice(usual.unwrap_or(0))
         });
         handle.command(Command::Answer { task, ask: ask.id, reply }).await?;

@@ -13,12 +13,12 @@ use crate::cli::place::Here;
 use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::cli::{asks, exit};
 use crate::engine::Handle;
-use crate::engine::command::{Command, Outgoing, SendMode, StopScope};
+use crate::engine::command::{Command, Outgoing, SendMode};
 use crate::engine::models::Choice;
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
-use crate::model::event::{Body, Event};
 use crate::model::Ask;
+use crate::model::event::{Body, Event};
 use crate::model::task::Status;
 
 /// The exit code of a program that was ended with Ctrl-C.
@@ -50,13 +50,15 @@ pub struct Args {
 
 pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     let budget = args.budget.map(|amount| {
-        MicroUsd::from_dollars(amount).ok_or_else(|| Fault::user(format!("--budget {amount} is not an amount of dollars")))
+        MicroUsd::from_dollars(amount)
+            .ok_or_else(|| Fault::user(format!("--budget {amount} is not an amount of dollars")))
     });
     let choice = Choice { auth: args.auth.clone(), model: args.model.clone() };
     let wishes = Wishes { choice, budget: budget.transpose()? };
     let mut out = Console::new();
     let (out, args) = (&mut out, &args);
-    let code = with_engine(console, here, Agents::Start, wishes, |handle| async move { work(out, &handle, args).await })?;
+    let code =
+        with_engine(console, here, Agents::Start, wishes, |handle| async move { work(out, &handle, args).await })?;
     console.finish()?;
     Ok(code)
 }
@@ -129,8 +131,8 @@ impl Front {
                 }
                 _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
                 () = &mut deadline => {
+                    // What ends with the process goes on with the next one; only what the person stops stays stopped.
                     out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
-                    let _ = handle.command(Command::Stop { scope: StopScope::All }).await;
                     return Ok(Some(exit::FAILED));
                 }
                 update = watcher.next() => {
@@ -147,6 +149,19 @@ impl Front {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the tasks as the tree has them, parents first.
+    pub fn in_order(&self) -> Vec<&TaskView> {
+        let mut order = Vec::new();
+        let mut stack: Vec<TaskId> =
+            self.views.values().filter(|view| view.node.parent.is_none()).map(|view| view.node.id).collect();
+        while let Some(task) = stack.pop() {
+            let Some(view) = self.views.get(&task) else { continue };
+            order.push(view);
+            stack.extend(view.node.children.iter().rev());
+        }
+        order
     }
 
     /// Returns a question that waits for the person.
@@ -175,7 +190,8 @@ impl Front {
         }
     }
 
-    fn begin(&mut self, out: &mut Console, snapshot: Snapshot) -> Result<(), Failure> {
+    /// Takes in how things stand.
+    pub fn begin(&mut self, out: &mut Console, snapshot: Snapshot) -> Result<(), Failure> {
         if self.json {
             out.json(&serde_json::json!({ "update": "snapshot", "snapshot": &snapshot }))?;
             out.finish()?;
@@ -187,7 +203,8 @@ impl Front {
         Ok(())
     }
 
-    fn show(&mut self, out: &mut Console, update: &Update) -> Result<(), Failure> {
+    /// Shows what changed.
+    pub fn show(&mut self, out: &mut Console, update: &Update) -> Result<(), Failure> {
         if self.json {
             out.json(update)?;
         }
@@ -255,7 +272,10 @@ fn is_news(body: &Body) -> bool {
     match body {
         Body::Message(message) => {
             use crate::model::message::Source;
-            !matches!(message.from, Source::WorkContext | Source::TreeChange { .. } | Source::UserMessageForwarded { .. })
+            !matches!(
+                message.from,
+                Source::WorkContext | Source::TreeChange { .. } | Source::UserMessageForwarded { .. }
+            )
         }
         Body::AssistantText(_)
         | Body::ToolCall(_)

@@ -56,21 +56,22 @@ pub fn answer(console: &mut Console, here: &Here, args: &AnswerArgs) -> Exit {
     Ok(0)
 }
 
-fn find_ask<'a>(
-    snapshot: &'a Snapshot,
-    name: &str,
-) -> Result<(crate::base::TaskId, &'a crate::model::Ask), Fault> {
+fn find_ask<'a>(snapshot: &'a Snapshot, name: &str) -> Result<(crate::base::TaskId, &'a crate::model::Ask), Fault> {
     let wanted = name.trim().to_ascii_uppercase();
     let hint = "`mxd asks` lists what is open";
     if wanted.len() < 8 {
-        return Err(Fault::user(format!("\"{name}\" is too short to name a question: give at least 8 characters")).hint(hint));
+        return Err(
+            Fault::user(format!("\"{name}\" is too short to name a question: give at least 8 characters")).hint(hint)
+        );
     }
     let all = snapshot.tasks.iter().flat_map(|task| task.asks.iter().map(move |ask| (task.node.id, ask)));
     let found: Vec<_> = all.filter(|(_, ask)| ask.id.to_string().starts_with(&wanted)).collect();
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(Fault::user(format!("no open question has an id that starts with \"{name}\"")).hint(hint)),
-        many => Err(Fault::user(format!("{} questions start with \"{name}\"; give more characters", many.len())).hint(hint)),
+        many => {
+            Err(Fault::user(format!("{} questions start with \"{name}\"; give more characters", many.len())).hint(hint))
+        }
     }
 }
 

@@ -64,6 +64,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
         keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
         settings: ui::Settings {
             theme: wanted.theme.clone(),
+            mouse: wanted.mouse,
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
             ..ui::Settings::default()

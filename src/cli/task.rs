@@ -94,7 +94,8 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
                 Command::Create { parent, before: None, draft, start }
             }
             Action::Edit { task, title, description, budget, draft } => {
-                let budget = budget.map(dollars).transpose()?.map(|limit| Some(limit).filter(|limit| *limit > MicroUsd::ZERO));
+                let budget =
+                    budget.map(dollars).transpose()?.map(|limit| Some(limit).filter(|limit| *limit > MicroUsd::ZERO));
                 let changes = Changes { title, description, budget, draft, ..Changes::default() };
                 words = "changed";
                 Command::Update { task: find(snapshot, &task)?, changes }

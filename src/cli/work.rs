@@ -6,6 +6,7 @@ use crate::base::{Fault, IdSource, MicroUsd, SystemClock, TaskId};
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Failure};
 use crate::cli::place::{Here, home};
+use crate::config::Settings;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::models::Choice;
 use crate::engine::{self, Handle, Options};
@@ -40,6 +41,9 @@ where
     let home = home()?;
     let located = here.located_or_registered(&home)?;
     let merged = settings(console, here, &home)?;
+    if agents == Agents::Start {
+        can_reach_a_model(&merged.settings, &wishes.choice)?;
+    }
     process::hide_own_memory();
     let clock = Arc::new(SystemClock);
     let options = Options {
@@ -63,6 +67,15 @@ where
     // Whatever still runs has had its time.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     done
+}
+
+/// Refuses to begin where no agent could be started: that is for the person to set up, and no task of theirs failed.
+fn can_reach_a_model(settings: &Settings, choice: &Choice) -> Result<(), Fault> {
+    match &choice.auth {
+        Some(name) => settings.auth(name).map(|_| ())?,
+        None => settings.root_auth().and_then(|_| settings.child_auth()).map(|_| ())?,
+    }
+    Ok(())
 }
 
 pub fn runtime() -> Result<tokio::runtime::Runtime, Fault> {

@@ -94,6 +94,8 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) spill: PathBuf,
     /// Files that no agent may read.
     pub(in crate::engine) secrets: Vec<PathBuf>,
+    /// Whose turn it is to measure a worktree.
+    pub(in crate::engine) measuring: tokio::sync::Semaphore,
     /// Other projects, as the root may speak to them.
     pub(in crate::engine) post: PostOffice,
 }

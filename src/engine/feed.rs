@@ -92,7 +92,9 @@ fn joined(waiting: &mut VecDeque<Update>, update: Update) -> Option<Update> {
                         *view = task;
                         return None;
                     }
-                    Update::Event { task, .. } | Update::Live { task, .. } | Update::Removed { task } if *task == id => {
+                    Update::Event { task, .. } | Update::Live { task, .. } | Update::Removed { task }
+                        if *task == id =>
+                    {
                         break;
                     }
                     Update::Resync => break,
@@ -132,10 +134,9 @@ fn joined_text(last: &mut Live, live: Live) -> Option<Live> {
             *bytes = more;
             None
         }
-        (
-            Live::OutputChunk { call, channel, text },
-            Live::OutputChunk { call: same, channel: too, text: more },
-        ) if *call == same && *channel == too && text.len() < LARGEST_PIECE => {
+        (Live::OutputChunk { call, channel, text }, Live::OutputChunk { call: same, channel: too, text: more })
+            if *call == same && *channel == too && text.len() < LARGEST_PIECE =>
+        {
             text.push_str(&more);
             None
         }

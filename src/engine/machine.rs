@@ -84,6 +84,17 @@ struct Life {
     told: Option<(crate::model::event::Verdict, String)>,
 }
 
+impl Life {
+    /// Tells whether nothing will happen here by itself. An agent that sleeps and is alive waits for a process of its own,
+    /// or is about to leave: both are followed by something, unless it waits for the person as well. A question that
+    /// answers itself is no reason to stop waiting for it.
+    fn is_quiet(&self) -> bool {
+        let asks = &self.state.asks;
+        let rests = self.run.as_ref().is_none_or(|run| run.is_asleep() && !asks.is_empty());
+        rests && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
+    }
+}
+
 /// Who waits for something that is under way.
 #[derive(Debug)]
 enum Pending {
@@ -141,7 +152,7 @@ impl Machine {
             && self.saves.is_idle()
             && self.pending.is_empty()
             && self.completions.is_empty()
-            && self.lives.values().all(|life| life.run.as_ref().is_none_or(Run::is_asleep))
+            && self.lives.values().all(Life::is_quiet)
     }
 
     /// Takes one input and returns what is to be done about it, in order.

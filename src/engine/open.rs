@@ -129,6 +129,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         knocks,
         records,
         spill,
+        measuring: tokio::sync::Semaphore::new(1),
         post: post.clone(),
     });
     let (ended, over) = watch::channel(false);

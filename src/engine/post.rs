@@ -142,15 +142,16 @@ impl PostOffice {
         let found: Vec<&Project> = others.iter().filter(is_it).collect();
         let to = match found.as_slice() {
             [one] => *one,
-            [] => return Err(format!("Not sent: there is no project \"{}\". list_projects shows them.", text::headline(wanted, 80))),
+            [] => {
+                return Err(format!(
+                    "Not sent: there is no project \"{}\". list_projects shows them.",
+                    text::headline(wanted, 80)
+                ));
+            }
             _ => return Err(format!("Not sent: several projects are called \"{wanted}\". Use the id.")),
         };
-        let letter = Letter {
-            version: VERSION,
-            project: self.own.id,
-            name: self.own.name.clone(),
-            body: body.to_owned(),
-        };
+        let letter =
+            Letter { version: VERSION, project: self.own.id, name: self.own.name.clone(), body: body.to_owned() };
         let folder = letterbox(&self.home, to.id);
         let sent = serde_json::to_vec(&letter).map_err(|error| error.to_string()).and_then(|content| {
             fs::create_dir_all(&folder).map_err(|error| error.to_string())?;

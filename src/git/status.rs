@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use git2::{DiffOptions, Oid};
+use git2::{DiffOptions, Oid, StatusOptions};
 
 use super::error::{Error, blocking};
 use super::program::Checkout;
@@ -100,6 +100,20 @@ impl Dirty {
 /// Returns what is not committed in a checkout, with at most `cap` paths by name.
 pub async fn dirty(checkout: &Checkout, cap: usize) -> Result<Dirty, Error> {
     list(checkout, "--untracked-files=normal", cap).await
+}
+
+/// Tells whether anything is not committed in a checkout, without starting a process: for looking at many of them. Filters
+/// are not run, so a file that only they would call unchanged counts as changed. Where that matters, ask [`dirty`].
+pub async fn is_dirty(checkout: &Checkout) -> Result<bool, Error> {
+    let checkout = checkout.clone();
+    blocking(move || {
+        let repository = checkout.open()?;
+        let mut options = StatusOptions::new();
+        options.include_untracked(true).recurse_untracked_dirs(false).exclude_submodules(true).update_index(false);
+        let found = repository.statuses(Some(&mut options)).map_err(Error::read(&checkout.path))?;
+        Ok(!found.is_empty())
+    })
+    .await
 }
 
 /// Returns every path that is not as in the last commit.

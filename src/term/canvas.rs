@@ -2,14 +2,21 @@
 //!
 //! No movement where the cursor already is, no colour that is already set. What a wide character covered is drawn again when
 //! it goes, because terminals disagree about what they leave there. Colours are written as they are asked for; how
-//! many the terminal has is the theme's business. Nothing in a cell can steer the terminal, whatever got into it.
+//! many the terminal has is the theme's business. They are spelled here: crossterm writes the sixteen of the terminal as
+//! entries of the large palette, one sequence for each change, and none at all if the environment says so. Nothing in a cell can steer the terminal, whatever got into it.
 
 use std::fmt::Write;
 
+use crossterm::Command;
+use crossterm::cursor::{Hide, MoveRight, MoveTo, Show};
+use crossterm::style::{Attribute, SetAttribute};
+use crossterm::terminal::{Clear, ClearType};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Position;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
+
+use super::ansi::append;
 
 /// The terminal's pen: where it is, what it looks like, and what it has written.
 #[derive(Debug)]
@@ -55,7 +62,8 @@ impl Canvas {
     pub(super) fn clear(&mut self) {
         *self = Self::new();
         self.hide();
-        self.out.push_str("\x1b[0m\x1b[2J");
+        self.push(SetAttribute(Attribute::Reset));
+        self.push(Clear(ClearType::All));
     }
 
     /// Draws what is different in `next`. Both have the same size.
@@ -87,7 +95,7 @@ impl Canvas {
         self.move_to(at);
         if self.cursor != Cursor::Shown {
             self.cursor = Cursor::Shown;
-            self.out.push_str("\x1b[?25h");
+            self.push(Show);
         }
     }
 
@@ -96,23 +104,22 @@ impl Canvas {
         std::mem::take(&mut self.out)
     }
 
-    fn push(&mut self, arguments: std::fmt::Arguments<'_>) {
-        // Writing to a string cannot fail.
-        let _ = self.out.write_fmt(arguments);
+    fn push(&mut self, command: impl Command) {
+        append(&mut self.out, command);
     }
 
     fn hide(&mut self) {
         if self.cursor != Cursor::Hidden {
             self.cursor = Cursor::Hidden;
-            self.out.push_str("\x1b[?25l");
+            self.push(Hide);
         }
     }
 
     fn move_to(&mut self, to: Position) {
         match self.pen_at {
             Some(at) if at == to => return,
-            Some(at) if at.y == to.y && to.x > at.x => self.push(format_args!("\x1b[{}C", to.x - at.x)),
-            _ => self.push(format_args!("\x1b[{};{}H", to.y + 1, to.x + 1)),
+            Some(at) if at.y == to.y && to.x > at.x => self.push(MoveRight(to.x - at.x)),
+            _ => self.push(MoveTo(to.x, to.y)),
         }
         self.pen_at = Some(to);
     }
@@ -145,7 +152,7 @@ impl Canvas {
         if codes.ends_with(';') {
             codes.pop();
         }
-        self.push(format_args!("\x1b[{codes}m"));
+        let _ = write!(self.out, "\x1b[{codes}m");
         self.pen = pen;
     }
 

@@ -3,10 +3,10 @@
 //! A plan and no more: programs are started by those who may, and the bytes go the way of all bytes. On another machine
 //! the programs would fill the wrong clipboard, so only the terminal is asked there.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crossterm::clipboard::CopyToClipboard;
 use thiserror::Error;
 
+use super::ansi::ansi;
 use super::osc;
 use super::surroundings::{Display, Multiplexer, Surroundings};
 use crate::base::text;
@@ -77,12 +77,12 @@ fn programs(surroundings: &Surroundings) -> Vec<Program> {
 }
 
 fn sequence(text: &str, multiplexer: Option<Multiplexer>) -> Result<Vec<u8>, ClipboardError> {
-    let encoded = STANDARD.encode(text);
-    if encoded.len() > SEQUENCE_LIMIT {
+    let encoded = text.len().div_ceil(3) * 4;
+    if encoded > SEQUENCE_LIMIT {
         let limit = (SEQUENCE_LIMIT / 4 * 3) as u64;
         return Err(ClipboardError::TooLarge { bytes: text.len() as u64, limit });
     }
-    let command = osc::command(&format!("52;c;{encoded}"));
+    let command = ansi(CopyToClipboard::to_clipboard_from(text));
     Ok(osc::pass_through(&command, multiplexer).into_bytes())
 }
 

@@ -1,3 +1,6 @@
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use super::*;
 
 fn wayland() -> Surroundings {

@@ -155,7 +155,7 @@ impl Guard {
     }
 
     /// Records that `mode` is on and returns the bytes that make it so; none when there is nothing to do.
-    pub(super) fn switch_on(&self, mode: Mode) -> Option<&'static str> {
+    pub(super) fn switch_on(&self, mode: Mode) -> Option<String> {
         match &mut self.state().phase {
             Phase::In(record) if !record.modes.contains(&mode) => {
                 record.modes.push(mode);
@@ -166,7 +166,7 @@ impl Guard {
     }
 
     /// Records that `mode` is off and returns the bytes that make it so; none when there is nothing to do.
-    pub(super) fn switch_off(&self, mode: Mode) -> Option<&'static str> {
+    pub(super) fn switch_off(&self, mode: Mode) -> Option<String> {
         match &mut self.state().phase {
             Phase::In(record) => {
                 let at = record.modes.iter().position(|on| *on == mode)?;

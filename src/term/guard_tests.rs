@@ -54,7 +54,7 @@ fn whatever_is_entered_is_left_once_however_often_it_is_asked_for() {
     assert!(!line.is_raw());
     let written = line.written();
     for mode in Mode::SCREEN.into_iter().chain([Mode::Mouse]) {
-        assert_eq!(written.matches(mode.unset()).count(), 1, "{mode:?} in {written:?}");
+        assert_eq!(written.matches(&mode.unset()).count(), 1, "{mode:?} in {written:?}");
     }
 }
 
@@ -77,7 +77,7 @@ fn many_who_leave_at_once_leave_once_and_all_see_it_done() {
     for thread in threads {
         assert!(thread.join().unwrap(), "somebody went on before the terminal was restored");
     }
-    assert_eq!(line.written().matches(Mode::AlternateScreen.unset()).count(), 1);
+    assert_eq!(line.written().matches(&Mode::AlternateScreen.unset()).count(), 1);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_mode_that_was_switched_off_is_not_switched_off_again() {
     assert_eq!(guard.switch_off(Mode::Mouse), Some(Mode::Mouse.unset()));
     assert_eq!(guard.switch_off(Mode::Mouse), None);
     guard.leave();
-    assert!(!line.written().contains(Mode::Mouse.unset()));
+    assert!(!line.written().contains(&Mode::Mouse.unset()));
 }
 
 #[test]

@@ -3,6 +3,16 @@
 //! A table and nothing else: who switches, when, and in which order is decided by the guard. Every mode leaves the
 //! terminal as it was before; where a terminal can remember its old state, it is asked to.
 
+use crossterm::cursor::{SetCursorStyle, Show};
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::style::{Attribute, SetAttribute};
+use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
+
+use super::ansi::ansi;
+
 /// Something the terminal is switched into and has to be switched out of again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
@@ -28,34 +38,35 @@ impl Mode {
     /// What every screen needs, in the order in which it is switched on.
     pub const SCREEN: [Self; 4] = [Self::Title, Self::AlternateScreen, Self::BracketedPaste, Self::FocusEvents];
 
-    pub(super) const fn set(self) -> &'static str {
+    pub(super) fn set(self) -> String {
         match self {
-            Self::Title => "\x1b[22;2t",
-            Self::AlternateScreen => "\x1b[?1049h",
-            Self::BracketedPaste => "\x1b[?2004h",
-            Self::FocusEvents => "\x1b[?1004h",
-            Self::KittyKeys => "\x1b[>1u",
-            Self::SchemeReports => "\x1b[?2031h",
-            Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h",
+            Self::Title => "\x1b[22;2t".to_owned(),
+            Self::AlternateScreen => ansi(EnterAlternateScreen),
+            Self::BracketedPaste => ansi(EnableBracketedPaste),
+            Self::FocusEvents => ansi(EnableFocusChange),
+            Self::KittyKeys => ansi(PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)),
+            Self::SchemeReports => "\x1b[?2031h".to_owned(),
+            // Not crossterm's capture: that asks for every move of the mouse, which wakes the program for nothing.
+            Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h".to_owned(),
             // Some terminals have this on from the start: it is put back, not switched off.
-            Self::WheelAsArrows => "\x1b[?1007s\x1b[?1007h",
+            Self::WheelAsArrows => "\x1b[?1007s\x1b[?1007h".to_owned(),
             // The value itself follows; only the way back is a constant.
-            Self::CursorShape | Self::Progress => "",
+            Self::CursorShape | Self::Progress => String::new(),
         }
     }
 
-    pub(super) const fn unset(self) -> &'static str {
+    pub(super) fn unset(self) -> String {
         match self {
-            Self::Title => "\x1b[23;2t",
-            Self::AlternateScreen => "\x1b[?1049l",
-            Self::BracketedPaste => "\x1b[?2004l",
-            Self::FocusEvents => "\x1b[?1004l",
-            Self::KittyKeys => "\x1b[<1u",
-            Self::SchemeReports => "\x1b[?2031l",
-            Self::Mouse => "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
-            Self::WheelAsArrows => "\x1b[?1007r",
-            Self::CursorShape => "\x1b[0 q",
-            Self::Progress => "\x1b]9;4;0;\x1b\\",
+            Self::Title => "\x1b[23;2t".to_owned(),
+            Self::AlternateScreen => ansi(LeaveAlternateScreen),
+            Self::BracketedPaste => ansi(DisableBracketedPaste),
+            Self::FocusEvents => ansi(DisableFocusChange),
+            Self::KittyKeys => ansi(PopKeyboardEnhancementFlags),
+            Self::SchemeReports => "\x1b[?2031l".to_owned(),
+            Self::Mouse => "\x1b[?1006l\x1b[?1002l\x1b[?1000l".to_owned(),
+            Self::WheelAsArrows => "\x1b[?1007r".to_owned(),
+            Self::CursorShape => ansi(SetCursorStyle::DefaultUserShape),
+            Self::Progress => "\x1b]9;4;0;\x1b\\".to_owned(),
         }
     }
 
@@ -70,25 +81,29 @@ impl Mode {
     }
 }
 
+const END_STRING: &str = "\x1b\\";
+const END_LINK: &str = "\x1b]8;;\x1b\\";
+
 /// Ends whatever a cut frame may have left open: a string, a synchronized update, a style, a link.
-const SETTLE: &str = "\x1b\\\x1b[?2026l\x1b[0m\x1b]8;;\x1b\\";
-const SHOW_CURSOR: &str = "\x1b[?25h";
+fn settling() -> String {
+    [END_STRING, &ansi(EndSynchronizedUpdate), &ansi(SetAttribute(Attribute::Reset)), END_LINK].concat()
+}
 
 /// Returns the bytes that switch the modes on, in their order.
 pub(super) fn entering(modes: &[Mode]) -> Vec<u8> {
-    modes.iter().flat_map(|mode| mode.set().bytes()).collect()
+    modes.iter().flat_map(|mode| mode.set().into_bytes()).collect()
 }
 
 /// Returns the bytes that switch the modes off, the last one first.
 pub(super) fn leaving(modes: &[Mode]) -> Vec<u8> {
     let unset = modes.iter().rev().map(|mode| mode.unset());
-    [SETTLE, SHOW_CURSOR].into_iter().chain(unset).flat_map(str::bytes).collect()
+    [settling(), ansi(Show)].into_iter().chain(unset).flat_map(String::into_bytes).collect()
 }
 
 /// Returns the bytes that repeat what another program may have switched off while this one was stopped.
 pub(super) fn repeating(modes: &[Mode]) -> Vec<u8> {
     let set = modes.iter().filter(|mode| mode.is_idempotent()).map(|mode| mode.set());
-    [SETTLE].into_iter().chain(set).flat_map(str::bytes).collect()
+    [settling()].into_iter().chain(set).flat_map(String::into_bytes).collect()
 }
 
 #[cfg(test)]

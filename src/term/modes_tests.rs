@@ -16,7 +16,8 @@ const ALL: [Mode; 10] = [
 #[test]
 fn every_private_mode_that_is_set_is_unset_or_put_back() {
     for mode in ALL {
-        for sequence in mode.set().split('\x1b').filter_map(|part| part.strip_prefix("[?")) {
+        let set = mode.set();
+        for sequence in set.split('\x1b').filter_map(|part| part.strip_prefix("[?")) {
             let number = sequence.trim_end_matches(['h', 's']);
             let off = format!("\x1b[?{number}l");
             let back = format!("\x1b[?{number}r");
@@ -30,7 +31,7 @@ fn every_private_mode_that_is_set_is_unset_or_put_back() {
 fn modes_are_left_in_reverse_so_that_the_key_stack_of_the_shell_is_never_touched() {
     let modes = [Mode::Title, Mode::AlternateScreen, Mode::KittyKeys];
     let text = String::from_utf8(leaving(&modes)).unwrap();
-    let at = |mode: Mode| text.find(mode.unset()).unwrap();
+    let at = |mode: Mode| text.find(&mode.unset()).unwrap();
     assert!(at(Mode::KittyKeys) < at(Mode::AlternateScreen), "the keys belong to the alternate screen");
     assert!(at(Mode::AlternateScreen) < at(Mode::Title));
     assert!(text.find("\x1b[?2026l").unwrap() < at(Mode::KittyKeys), "a cut frame is ended first");

@@ -24,6 +24,7 @@ pub enum Progress {
 
 /// Returns the bytes that set the window title.
 pub(super) fn title(text: &str) -> String {
+    // Not crossterm's: that one names the icon as well, which nothing puts back at the end.
     osc::command(&format!("2;{}", osc::words(text, TITLE_LIMIT)))
 }
 

@@ -5,15 +5,14 @@
 
 use std::convert::Infallible;
 
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::Frame;
 use ratatui::backend::{Backend, ClearType, WindowSize};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
+use super::ansi::ansi;
 use super::canvas::Canvas;
-
-const BEGIN: &str = "\x1b[?2026h";
-const END: &str = "\x1b[?2026l";
 
 pub(super) struct Screen {
     terminal: ratatui::Terminal<Wishes>,
@@ -55,7 +54,10 @@ impl Screen {
         shown.clone_from(next);
         self.canvas.place_cursor(self.terminal.backend().cursor());
         let changes = self.canvas.take();
-        if changes.is_empty() { Vec::new() } else { [BEGIN, &changes, END].concat().into_bytes() }
+        if changes.is_empty() {
+            return Vec::new();
+        }
+        [ansi(BeginSynchronizedUpdate), changes, ansi(EndSynchronizedUpdate)].concat().into_bytes()
     }
 }
 

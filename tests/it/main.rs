@@ -31,6 +31,16 @@ mod cli_pages;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
+mod engine_boot;
+#[cfg(test)]
+mod engine_cli;
+#[cfg(test)]
+mod engine_family;
+#[cfg(test)]
+mod engine_places;
+#[cfg(test)]
+mod engine_support;
+#[cfg(test)]
 mod git_archive;
 #[cfg(test)]
 mod git_status;

@@ -103,6 +103,9 @@ pub const KEYS: &[Key] = &[
         "The key, or list of keys, of an action. An empty list leaves it without one.",
     )
     .person(PRESSES),
+    Key::new("mouse", Kind::Flag, "true", "Whether clicks and the wheel go to the screen instead of the terminal.")
+        .or("false")
+        .person(PRESSES),
     Key::new(
         "notify",
         Kind::Object { fields: NOTIFY, rule: Rule::None },

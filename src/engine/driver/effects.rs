@@ -41,9 +41,7 @@ impl Driver {
                     let found = tokio::task::spawn_blocking(move || has_message(&sessions, task, id, since)).await;
                     let sent = match found {
                         Ok(Ok(true)) => Ok(()),
-                        Ok(Ok(false)) => {
-                            parts.store.submit(task, None, vec![Body::from(*message)]).await.map(|_| ())
-                        }
+                        Ok(Ok(false)) => parts.store.submit(task, None, vec![Body::from(*message)]).await.map(|_| ()),
                         Ok(Err(error)) => Err(error),
                         Err(_) => Err(StoreError::Closed),
                     };
@@ -99,7 +97,8 @@ impl Driver {
             Effect::Copy { ticket, from, to, title, description } => {
                 tokio::spawn(async move {
                     let target = Target { source: from, title, description };
-                    let copied = parts.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
+                    let copied =
+                        parts.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
                     let result = copied.map(|events| events.len()).map_err(|error| error.to_string());
                     parts.send(Input::Copied { ticket, result });
                 });
@@ -144,14 +143,8 @@ impl Driver {
         let controls = Arc::new(OnceLock::new());
         let purse = Purse::new(order.accounts.iter().map(|account| self.account(account)).collect());
         let parts = Arc::clone(&self.parts);
-        let work = super::launch::launch(
-            Arc::clone(&self.parts),
-            order,
-            ear,
-            purse,
-            cancel.clone(),
-            Arc::clone(&controls),
-        );
+        let work =
+            super::launch::launch(Arc::clone(&self.parts), order, ear, purse, cancel.clone(), Arc::clone(&controls));
         let running = AbortOnDropHandle::new(tokio::spawn(work));
         let watched = async move {
             let ending = running.await.unwrap_or_else(|failure| {
@@ -198,7 +191,10 @@ impl Driver {
         let parts = Arc::clone(&self.parts);
         let measured = async move {
             tokio::time::sleep(MEASURE_AFTER).await;
+            // It is only for looking at: however many want it, it takes no more than one core from those who work.
+            let turn = parts.measuring.acquire().await;
             let diff = measure(&parts, &path, &base).await;
+            drop(turn);
             let _ = parts.incoming.send(Incoming::Diff { task, diff });
         };
         self.diffs.insert(task, AbortOnDropHandle::new(tokio::spawn(measured)));
@@ -211,7 +207,7 @@ async fn measure(parts: &Parts, path: &std::path::Path, base: &str) -> Option<Di
     }
     let checkout = parts.worktrees.checkout(path).await.ok()?;
     let stat = status::diffstat(&checkout, base).await.ok()?;
-    let dirty = status::dirty(&checkout, 1).await.is_ok_and(|dirty| !dirty.is_clean());
+    let dirty = status::is_dirty(&checkout).await.unwrap_or_default();
     Some(DiffStat { files: stat.files, added: stat.added, removed: stat.removed, dirty })
 }
 
@@ -244,7 +240,10 @@ fn restored_note(restored: &git::Restored) -> String {
     match &restored.uncommitted {
         git::Uncommitted::None => "the worktree is back".to_owned(),
         git::Uncommitted::Restored(files) => {
-            format!("the worktree is back, with {} that are not committed", crate::base::text::count(files.len(), "file", "files"))
+            format!(
+                "the worktree is back, with {} that are not committed",
+                crate::base::text::count(files.len(), "file", "files")
+            )
         }
         git::Uncommitted::Kept { archive } => {
             format!("the worktree is back; its branch has moved on, so what was not committed stays in {archive}")

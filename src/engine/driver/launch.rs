@@ -15,11 +15,12 @@ use crate::agent::machine::Limits;
 use crate::agent::prepare::WorktreePreparer;
 use crate::agent::prompt::{self, Card};
 use crate::agent::purse::Purse;
-use crate::base::RunId;
+use crate::base::{MessageId, RunId, TaskId};
 use crate::engine::driver::models::Chosen;
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
 use crate::model::conversation::Wire;
 use crate::model::event::{CachePolicy, SessionConfig};
+use crate::model::message::{Message, Source};
 use crate::process;
 
 /// Everything that a run needs and that can fail to be there.
@@ -51,10 +52,8 @@ pub(super) async fn launch(
             return None;
         }
     };
-    let _ = controls.set(Controls {
-        jobs: Arc::clone(&bench.context.jobs),
-        foreground: Arc::clone(&bench.context.foreground),
-    });
+    let _ = controls
+        .set(Controls { jobs: Arc::clone(&bench.context.jobs), foreground: Arc::clone(&bench.context.foreground) });
     parts.send(Input::Launched { task, model: chosen.model.clone() });
     let setup = setup(&parts, &order, chosen, ready, bench, purse);
     let ending = drive(setup, ear).await.map_err(|error| error.to_string());
@@ -66,19 +65,39 @@ pub(super) async fn launch(
 async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, LaunchFailure> {
     let refused = |fault: crate::base::Fault| LaunchFailure::Refused(fault.to_string());
     let chosen = parts.models.choose(order.place.is_none()).await.map_err(refused)?;
-    let ready = setup::worktree(parts, order).await?;
+    let mut ready = setup::worktree(parts, order).await?;
+    if !ready.notes.is_empty() && has_begun(parts, order.node.id).await? {
+        notify(parts, order.node.id, std::mem::take(&mut ready.notes)).await?;
+    }
     let bench = workshop::bench(parts, order, &ready.path).await.map_err(LaunchFailure::Refused)?;
     Ok(Prepared { chosen, ready, bench })
 }
 
-fn setup(
-    parts: &Arc<Parts>,
-    order: &LaunchOrder,
-    chosen: Chosen,
-    ready: Ready,
-    bench: Bench,
-    purse: Purse,
-) -> Setup {
+/// Tells whether an agent has its card already: what it should know has to be said to it.
+async fn has_begun(parts: &Arc<Parts>, task: TaskId) -> Result<bool, LaunchFailure> {
+    let sessions = parts.store.sessions().clone();
+    let read = tokio::task::spawn_blocking(move || sessions.active(task).map(|active| active.state()));
+    match read.await {
+        Ok(Ok(state)) => Ok(state.turns.voice.is_some()),
+        Ok(Err(error)) => Err(LaunchFailure::Refused(error.to_string())),
+        Err(error) => Err(LaunchFailure::Refused(error.to_string())),
+    }
+}
+
+/// Puts what an agent should know about its folder into its session.
+async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
+    let message = Message {
+        id: MessageId::fresh(&parts.ids),
+        from: Source::Notice,
+        body: notes.join("\n"),
+        images: Vec::new(),
+        at: parts.clock.now(),
+    };
+    let kept = parts.store.submit(task, None, vec![message.into()]).await;
+    kept.map(|_| ()).map_err(|error| LaunchFailure::Refused(error.to_string()))
+}
+
+fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, bench: Bench, purse: Purse) -> Setup {
     let node = &order.node;
     // Events reach the engine from the store, in the order of the disk.
     let (events, _) = mpsc::unbounded_channel();

@@ -36,8 +36,7 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     let refused = |error: crate::git::Error| LaunchFailure::Refused(error.to_string());
     step("making the worktree");
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
-    let standing =
-        parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
+    let standing = parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
     let mark = ready_mark(&place.worktree);
     if matches!(standing, Standing::Created | Standing::Recreated { .. }) {
         remove_mark(&mark)?;
@@ -47,14 +46,16 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
         step("copying ignored files");
         let included = include::copy(parts.worktrees.main(), &place.worktree).await.map_err(refused)?;
         if included.files > 0 {
-            notes.push(format!("Copied from the main checkout: {}.", text::count(included.files, "ignored file", "ignored files")));
+            notes.push(format!(
+                "Copied from the main checkout: {}.",
+                text::count(included.files, "ignored file", "ignored files")
+            ));
         }
         if !order.without_setup {
             run_hook(parts, order, place).await?;
         }
-        std::fs::write(&mark, b"").map_err(|error| {
-            LaunchFailure::Refused(format!("cannot write {}: {error}", mark.display()))
-        })?;
+        std::fs::write(&mark, b"")
+            .map_err(|error| LaunchFailure::Refused(format!("cannot write {}: {error}", mark.display())))?;
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })

@@ -76,7 +76,10 @@ async fn registry(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Resul
     };
     orchestration::add(&mut registry, access).map_err(|error| error.to_string())?;
     let (external, missing) = parts.pool.tools().await;
-    let mut notes: Vec<String> = missing.iter().map(|missing| format!("[tools of {} are missing: {}]", missing.server, missing.reason)).collect();
+    let mut notes: Vec<String> = missing
+        .iter()
+        .map(|missing| format!("[tools of {} are missing: {}]", missing.server, missing.reason))
+        .collect();
     for tool in external {
         if let Err(error) = registry.add(tool) {
             notes.push(format!("[{error}]"));

@@ -2,12 +2,18 @@
 
 use crate::base::{TaskId, Timestamp};
 use crate::engine::machine::completing::Sent;
+use crate::engine::machine::running::Place;
 use crate::engine::machine::{Life, Machine};
-use crate::model::ask::Ask;
 use crate::model::fold::SessionState;
 use crate::model::live::Activity;
+use crate::model::{Ask, AskKind};
 
 impl Machine {
+    fn could_not_start(&self, task: TaskId) -> bool {
+        let asks = self.lives.get(&task).map(|life| life.state.asks.iter());
+        asks.is_some_and(|mut asks| asks.any(|ask| ask.kind == AskKind::LaunchFailed))
+    }
+
     pub(super) fn boot(&mut self, now: Timestamp, sessions: Vec<(TaskId, SessionState)>) {
         for (task, state) in sessions {
             let activity = if state.asks.is_empty() { Activity::Idle } else { Activity::Waiting };
@@ -24,6 +30,11 @@ impl Machine {
         }
         for task in tasks {
             self.reconsider(now, task);
+        }
+        // What kept the root from starting, a missing key above all, may be gone; nobody above it is told twice.
+        let root = self.tree.root_id();
+        if self.could_not_start(root) {
+            self.wake(now, root, Place::First);
         }
     }
 }

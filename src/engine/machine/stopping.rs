@@ -119,7 +119,9 @@ impl Machine {
 
     /// Says that it is over, once it is.
     pub(super) fn end_if_over(&mut self) {
-        let over = self.quitting && self.saves.is_idle() && self.lives.values().all(|life| life.run.is_none());
+        // What was said is also told: an append that is under way may be the first of several that belong together.
+        let kept = self.saves.is_idle() && self.pending.is_empty() && self.completions.is_empty();
+        let over = self.quitting && kept && self.lives.values().all(|life| life.run.is_none());
         if over && !std::mem::replace(&mut self.ended, true) {
             self.out.push(Effect::Ended);
         }

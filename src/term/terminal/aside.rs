@@ -1,6 +1,9 @@
 //! What the terminal is told beside the screen: title, notification, cursor, clipboard, and modes that come and go.
 
+use crossterm::cursor::SetCursorStyle;
+
 use super::Terminal;
+use crate::term::ansi::ansi;
 use crate::term::clipboard::Step;
 use crate::term::modes::Mode;
 use crate::term::notify::{self, Progress};
@@ -35,14 +38,14 @@ impl Terminal {
     }
 
     pub(super) fn show_cursor_shape(&mut self) {
-        let number = match self.cursor {
+        let style = match self.cursor {
             CursorShape::Usual => return self.switch(Mode::CursorShape, false),
-            CursorShape::Block => 2,
-            CursorShape::Underline => 4,
-            CursorShape::Bar => 6,
+            CursorShape::Block => SetCursorStyle::SteadyBlock,
+            CursorShape::Underline => SetCursorStyle::SteadyUnderScore,
+            CursorShape::Bar => SetCursorStyle::SteadyBar,
         };
         self.switch(Mode::CursorShape, true);
-        self.send(&format!("\x1b[{number} q"));
+        self.send(&ansi(style));
     }
 
     /// Sets the window title, which goes back to what it was at the end.
@@ -81,7 +84,7 @@ impl Terminal {
     pub(super) fn switch(&mut self, mode: Mode, on: bool) {
         let bytes = if on { self.guard.switch_on(mode) } else { self.guard.switch_off(mode) };
         if let Some(bytes) = bytes {
-            self.send(bytes);
+            self.send(&bytes);
         }
     }
 
