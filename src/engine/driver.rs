@@ -4,6 +4,7 @@
 //! the store acknowledges comes in disk order. The driver decides nothing: where something has to be decided, it asks
 //! the machine.
 
+mod digesting;
 pub(in crate::engine) mod effects;
 mod launch;
 pub mod models;
@@ -21,7 +22,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::driver::Mailbox;
 use crate::agent::purse::Account;
-use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
+use crate::base::{Clock, EventId, Fault, IdSource, MicroUsd, TaskId};
 use crate::config::Settings;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::door::Knock;
@@ -34,9 +35,10 @@ use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
 use crate::model::{Live, Project};
 use crate::store::tree_file::TreeFile;
-use crate::store::{EngineLock, Store};
+use crate::store::{Digests, EngineLock, Store};
 use crate::tools::mcp::Pool;
 use crate::tools::{Foreground, Jobs};
+use digesting::Digesting;
 use models::Models;
 
 /// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
@@ -65,6 +67,8 @@ pub(in crate::engine) enum Incoming {
         task: TaskId,
         diff: Option<DiffStat>,
     },
+    /// It is time to keep what the sessions add up to.
+    Digest,
     /// Whoever has not stopped by now is left behind.
     TimeIsUp,
 }
@@ -75,6 +79,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) settings: Settings,
     pub(in crate::engine) store: Store,
     pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,
+    pub(in crate::engine) digests: std::sync::Mutex<Digests>,
     pub(in crate::engine) worktrees: Worktrees,
     pub(in crate::engine) agent_git: AgentGit,
     pub(in crate::engine) models: Models,
@@ -126,13 +131,20 @@ pub(in crate::engine) struct Driver {
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
     accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
+    digesting: Digesting,
     numbers: Ticket,
     quiet: bool,
     over: bool,
 }
 
 impl Driver {
-    pub(in crate::engine) fn new(machine: Machine, parts: Arc<Parts>, lock: EngineLock) -> Self {
+    /// `heads` are the last events of the sessions that the machine is going to be told of.
+    pub(in crate::engine) fn new(
+        machine: Machine,
+        parts: Arc<Parts>,
+        lock: EngineLock,
+        heads: BTreeMap<TaskId, EventId>,
+    ) -> Self {
         Self {
             machine,
             parts,
@@ -143,6 +155,7 @@ impl Driver {
             timers: BTreeMap::new(),
             accounts: BTreeMap::new(),
             diffs: BTreeMap::new(),
+            digesting: Digesting::new(heads),
             numbers: 0,
             quiet: false,
             over: false,
@@ -174,6 +187,7 @@ impl Driver {
                 if let Input::RunOver { task, .. } | Input::LaunchFailed { task, .. } = &input {
                     self.runs.remove(task);
                     self.measure(*task);
+                    self.digest_soon();
                 }
                 if let Input::Timer { timer } = &input {
                     self.timers.remove(timer);
@@ -181,6 +195,7 @@ impl Driver {
                 self.step(input);
             }
             Incoming::Kept { task, events } => {
+                self.digesting.moved(task, &events);
                 for event in events {
                     self.parts.feed.tell(&Update::Event { task, event: Box::new(event.clone()) });
                     self.noticed(task, &event);
@@ -207,6 +222,7 @@ impl Driver {
                 self.machine.set_diff(task, diff);
                 self.show();
             }
+            Incoming::Digest => self.digest(),
             Incoming::TimeIsUp => self.over = true,
         }
     }
@@ -251,14 +267,19 @@ impl Driver {
     }
 
     /// Lets go of everything. What had not stopped is on the disk up to its last event.
-    async fn finish(self) {
+    async fn finish(mut self) {
+        let digest = self.take_digest();
         let Self { parts, lock, runs, timers, diffs, .. } = self;
         drop((runs, timers, diffs));
         parts.post.close();
         // Servers and processes get a moment; then they are ended by their records at the next start.
         let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;
-        let store = parts.store.clone();
-        let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        let keeper = Arc::clone(&parts);
+        let _ = tokio::task::spawn_blocking(move || {
+            keeper.store.close();
+            digest.keep(&keeper);
+        })
+        .await;
         parts.feed.tell(&Update::Ended);
         drop(lock);
     }

@@ -17,14 +17,14 @@ use crate::engine::machine::{Ground, Input, Limits, Machine};
 use crate::engine::post::PostOffice;
 use crate::git::{AgentGit, Known, Worktrees};
 use crate::model::Project;
-use crate::model::fold::SessionState;
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
+use crate::store::digest::Summary;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
-use crate::store::{EngineLock, RealDisk, Store, StoreError};
+use crate::store::{Digests, EngineLock, RealDisk, Store, StoreError};
 use crate::tools::mcp::{self, Pool};
 
 /// What the root is called until the person says otherwise, and who does its work.
@@ -75,7 +75,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
     let tree = load_tree(&mut tree_file, &ids, clock.as_ref())?;
-    let sessions = read_sessions(&store, &tree, &ids).await?;
+    let digests = Digests::load(Arc::new(RealDisk), folder.digests());
+    let (summaries, digests) = read_sessions(&store, &tree, &ids, digests).await?;
 
     let git = |error: crate::git::Error| Fault::environment(error.to_string());
     let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(&records)).await.map_err(git)?;
@@ -116,6 +117,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         settings,
         store,
         tree_file: Mutex::new(tree_file),
+        digests: Mutex::new(digests),
         worktrees,
         agent_git,
         models,
@@ -131,7 +133,9 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         post: post.clone(),
     });
     let (ended, over) = watch::channel(false);
-    let driver = Driver::new(machine, parts, lock);
+    let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
+    let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
+    let driver = Driver::new(machine, parts, lock, heads);
     tokio::spawn(async move {
         driver.live(Input::Boot { sessions }, inbox, knocked).await;
         let _ = ended.send(true);
@@ -171,20 +175,25 @@ fn load_tree(file: &mut TreeFile, ids: &IdSource, clock: &dyn Clock) -> Result<T
     Ok(tree)
 }
 
-/// Returns what the sessions of all tasks add up to.
-async fn read_sessions(store: &Store, tree: &Tree, ids: &IdSource) -> Result<Vec<(TaskId, SessionState)>, Fault> {
+/// Returns what the sessions of all tasks add up to, and the digests without those that turned out to be of no use.
+async fn read_sessions(
+    store: &Store,
+    tree: &Tree,
+    ids: &IdSource,
+    mut digests: Digests,
+) -> Result<(Vec<(TaskId, Summary)>, Digests), Fault> {
     let (sessions, ids) = (store.sessions().clone(), ids.clone());
     let tasks: Vec<TaskId> = tree.all().map(|node| node.id).collect();
     let read = tokio::task::spawn_blocking(move || {
-        let mut states = Vec::with_capacity(tasks.len());
+        let mut summaries = Vec::with_capacity(tasks.len());
         for task in tasks {
-            let active = sessions.active(task)?;
-            if let Some(head) = active.head {
+            let summary = digests.summary(&sessions, task)?;
+            if let Some(head) = summary.head {
                 ids.observe(head.ulid());
             }
-            states.push((task, active.state()));
+            summaries.push((task, summary));
         }
-        Ok::<_, StoreError>(states)
+        Ok::<_, StoreError>((summaries, digests))
     });
     Ok(read.await.map_err(|error| Fault::internal(error.to_string()))??)
 }

@@ -73,6 +73,8 @@ mod store_crash;
 #[cfg(test)]
 mod store_damage;
 #[cfg(test)]
+mod store_digest;
+#[cfg(test)]
 mod store_faults;
 #[cfg(test)]
 mod store_files;
