@@ -115,7 +115,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),
         Some(Command::Config(args)) => config::run(&mut console, &place, args),
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
-        Some(Command::Run(args)) => run::run(&mut console, &place, args),
+        Some(Command::Run(args)) => run::run(&mut console, &place, &args),
         Some(Command::Send(args)) => say::send(&mut console, &place, &args),
         Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),
         Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),

@@ -24,6 +24,9 @@ use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Redraw, Setting, Se
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
 
+/// Writes a setting to the file it belongs to.
+pub type SaveSetting = Arc<dyn Fn(&Setting) -> Result<(), Fault> + Send + Sync>;
+
 /// How the program ends when its terminal is gone.
 const TERMINAL_GONE: u8 = 1;
 
@@ -36,7 +39,7 @@ pub struct Options {
     pub settings: ui::Settings,
     pub notify: Notify,
     /// Writes a setting where it belongs.
-    pub save_setting: Arc<dyn Fn(&Setting) -> Result<(), Fault> + Send + Sync>,
+    pub save_setting: SaveSetting,
     pub projects: Arc<dyn Fn() -> Vec<ProjectChoice> + Send + Sync>,
     pub clock: Arc<dyn Clock>,
     pub ids: IdSource,

@@ -48,7 +48,7 @@ pub struct Args {
     timeout: Option<u64>,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let budget = args.budget.map(|amount| {
         MicroUsd::from_dollars(amount)
             .ok_or_else(|| Fault::user(format!("--budget {amount} is not an amount of dollars")))
@@ -56,7 +56,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     let choice = Choice { auth: args.auth.clone(), model: args.model.clone() };
     let wishes = Wishes { choice, budget: budget.transpose()? };
     let mut out = Console::new();
-    let (out, args) = (&mut out, &args);
+    let out = &mut out;
     let code =
         with_engine(console, here, Agents::Start, wishes, |handle| async move { work(out, &handle, args).await })?;
     console.finish()?;

@@ -218,9 +218,12 @@ impl Machine {
             Command::Interrupt { task } => self.interrupt(ticket, task),
             Command::Stop { scope } => self.stop(now, ticket, scope),
             Command::Compact { task } => self.compact(now, ticket, task),
-            Command::Background { task, call } => self.to_run(ticket, task, Effect::Background { task, call }),
-            Command::Kill { task, process } => self.to_run(ticket, task, Effect::Kill { task, process }),
-            Command::Quit => self.quit(ticket),
+            Command::Background { task, call } => self.pass_on(ticket, task, Effect::Background { task, call }),
+            Command::Kill { task, process } => self.pass_on(ticket, task, Effect::Kill { task, process }),
+            Command::Quit => {
+                self.quit(ticket);
+                Ok(())
+            }
         };
         if let Err(fault) = result {
             self.out.push(Effect::Reply { ticket, result: Err(fault) });

@@ -168,7 +168,7 @@ impl Machine {
                 node.title = title;
             }
             if let Some(description) = &changes.description {
-                node.description = description.trim().to_owned();
+                description.trim().clone_into(&mut node.description);
             }
             node.budget = changes.budget.unwrap_or(node.budget);
             node.colour = changes.colour.unwrap_or(node.colour);

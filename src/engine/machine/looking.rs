@@ -5,6 +5,7 @@ use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
+use crate::model::fold::RunningProcess;
 use crate::model::tree::Facts;
 
 impl Machine {
@@ -35,7 +36,7 @@ impl Machine {
             unread: state.messages.iter().filter(|message| message.from.is_visible()).cloned().collect(),
             usage: state.usage.clone(),
             turns: state.turns.ended,
-            processes: state.background.iter().map(|process| process.reference()).collect(),
+            processes: state.background.iter().map(RunningProcess::reference).collect(),
             last: state.activity.at,
             model: life.model.clone(),
             diff: life.diff,

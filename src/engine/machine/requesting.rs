@@ -103,7 +103,7 @@ impl Machine {
                 Fault::user("this sub task is a draft").hint("make it ready first: update_task with draft false")
             );
         }
-        let words = if below && !self.lives.get(&to).is_some_and(|life| life.run.is_some()) {
+        let words = if below && self.lives.get(&to).is_none_or(|life| life.run.is_none()) {
             format!("Sent, and \"{}\" is being started.", target.title)
         } else {
             format!("Sent to \"{}\".", target.title)

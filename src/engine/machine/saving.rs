@@ -15,8 +15,17 @@ use crate::model::tree::Tree;
 #[derive(Debug)]
 pub(super) struct Saves {
     durable: Arc<Tree>,
-    in_flight: Option<(Ticket, Arc<Tree>, Vec<Then>, BTreeSet<TaskId>)>,
+    in_flight: Option<InFlight>,
     next: Vec<Then>,
+    changed: BTreeSet<TaskId>,
+}
+
+/// A tree that is being saved, and what waits for it.
+#[derive(Debug)]
+struct InFlight {
+    ticket: Ticket,
+    tree: Arc<Tree>,
+    then: Vec<Then>,
     changed: BTreeSet<TaskId>,
 }
 
@@ -64,12 +73,12 @@ impl Machine {
         let tree = Arc::new(self.tree.clone());
         let then = std::mem::take(&mut self.saves.next);
         let changed = std::mem::take(&mut self.saves.changed);
-        self.saves.in_flight = Some((ticket, Arc::clone(&tree), then, changed));
+        self.saves.in_flight = Some(InFlight { ticket, tree: Arc::clone(&tree), then, changed });
         self.out.push(Effect::SaveTree { ticket, tree });
     }
 
     pub(super) fn tree_saved(&mut self, now: Timestamp, ticket: Ticket) {
-        let Some((_, tree, then, changed)) = self.saves.in_flight.take_if(|(expected, ..)| *expected == ticket) else {
+        let Some(InFlight { tree, then, changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket) else {
             return;
         };
         // Sessions repeat what the tree says, so that it can be made anew from them.
@@ -97,7 +106,7 @@ impl Machine {
 
     /// Goes back to what the disk has. Whoever waited is told.
     pub(super) fn tree_save_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
-        let Some((_, _, mut then, mut changed)) = self.saves.in_flight.take_if(|(expected, ..)| *expected == ticket)
+        let Some(InFlight { mut then, mut changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
         else {
             return;
         };

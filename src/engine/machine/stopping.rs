@@ -15,11 +15,11 @@ impl Machine {
     }
 
     pub(super) fn interrupt(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
-        self.to_run(ticket, task, Effect::Interrupt { task })
+        self.pass_on(ticket, task, Effect::Interrupt { task })
     }
 
     /// Passes something on to a run, if there is one.
-    pub(super) fn to_run(&mut self, ticket: Ticket, task: TaskId, effect: Effect) -> Result<(), Fault> {
+    pub(super) fn pass_on(&mut self, ticket: Ticket, task: TaskId, effect: Effect) -> Result<(), Fault> {
         self.node(task)?;
         if !self.is_alive(task) {
             return Err(Fault::user("no agent is at work on this task"));
@@ -106,7 +106,7 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn quit(&mut self, ticket: Ticket) -> Result<(), Fault> {
+    pub(super) fn quit(&mut self, ticket: Ticket) {
         self.quitting = true;
         self.queue.clear();
         let tasks: Vec<TaskId> = self.lives.keys().copied().collect();
@@ -114,7 +114,6 @@ impl Machine {
             self.stop_run(task, &InterruptReason::Quit);
         }
         self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
-        Ok(())
     }
 
     /// Says that it is over, once it is.

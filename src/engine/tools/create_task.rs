@@ -38,8 +38,8 @@ pub(super) struct Input {
     /// The whole briefing, for somebody who knows nothing of this conversation: the goal (what is true afterwards), the
     /// scope (what to touch, what to leave alone), why it is wanted, what you know already, how it will be checked.
     description: String,
-    /// now: at once. later: when you first send it a message, for example after fork_task_context. draft: not before
-    /// update_task makes it ready. Default now.
+    /// now: at once. later: when you first send it a message, for example after a fork. draft: not before
+    /// you make it ready. Default now.
     #[serde(default)]
     start: Start,
     /// The task it goes below: an id or the start of one. That task, not you, is told what came of it. Default:

@@ -15,7 +15,7 @@ pub(super) struct SendMessageToProject(pub(super) Arc<dyn Projects>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The project: its id as list_projects shows it, or its name.
+    /// The project: its id, as the list of projects shows it, or its name.
     project: String,
     /// What its root reads. It knows nothing of your project: say who asks, what for, and what you would like back.
     message: String,

@@ -31,7 +31,7 @@ pub(super) struct Input {
     /// A mark for the person.
     #[serde(default)]
     colour: Option<fields::Colour>,
-    /// false makes a draft ready, to be started with send_message. true makes a draft of a task that has not begun.
+    /// false makes a draft ready, to be started with a message. true makes a draft of a task that has not begun.
     #[serde(default)]
     draft: Option<bool>,
 }

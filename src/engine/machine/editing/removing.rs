@@ -216,7 +216,7 @@ impl Machine {
         };
         match edit.what {
             What::Close => self.closed(now, &edit, note),
-            What::Reset => self.empty_conversation(now, edit),
+            What::Reset => self.empty_conversation(now, &edit),
             What::ResetTree => self.start_over(now, &edit),
             What::Delete { .. } => self.delete_next(now, edit),
             What::Restore => self.restored(now, &edit, note),
@@ -271,10 +271,10 @@ impl Machine {
         }
     }
 
-    fn empty_conversation(&mut self, now: Timestamp, edit: Continuation) {
+    fn empty_conversation(&mut self, now: Timestamp, edit: &Continuation) {
         let task = edit.task;
         let Some(life) = self.lives.get(&task).filter(|life| life.state.turns != SessionState::default().turns) else {
-            return self.start_over(now, &edit);
+            return self.start_over(now, edit);
         };
         let mut bodies = withdraw_asks(life, "the task was reset");
         let unread: Vec<_> = life.state.messages.iter().map(|message| message.id).collect();
@@ -282,7 +282,8 @@ impl Machine {
             bodies.push(MessagesWithdrawn { ids: unread }.into());
         }
         bodies.push(Body::from(HeadMoved { to: None, from: None, reason: MoveReason::Rewind, carry: Box::default() }));
-        let next = Continuation { what: What::ResetTree, ..edit };
+        let Continuation { asker, actor, .. } = *edit;
+        let next = Continuation { asker, actor, task, what: What::ResetTree };
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
