@@ -29,6 +29,8 @@ mod cli_pages;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
+mod engine_simulation;
+#[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]
 mod mcp_cli;
