@@ -10,6 +10,7 @@ mod booting;
 mod completing;
 mod delivering;
 mod editing;
+mod ending;
 mod io;
 mod looking;
 mod requesting;
@@ -23,7 +24,7 @@ pub use io::{
     AccountOrder, Actor, BranchFate, Effect, Ground, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket, Timer,
 };
 
-use crate::base::{Fault, IdSource, MessageId, TaskId, Timestamp};
+use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::snapshot::Retry;
 use crate::model::fold::SessionState;
@@ -31,7 +32,8 @@ use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
-use delivering::Plan;
+use completing::Closing;
+use delivering::{Later, Plan};
 use running::Run;
 use saving::Saves;
 
@@ -50,10 +52,12 @@ pub struct Machine {
     plans: BTreeMap<MessageId, Plan>,
     /// Completions on their way to the task above: the message, and whose it is.
     completions: BTreeMap<MessageId, TaskId>,
+    /// Asks whose answer is on its way to the disk.
+    answering: BTreeSet<AskId>,
     /// Tasks that wait for a slot, in the order they will get one.
     queue: Vec<TaskId>,
-    /// What was spent before this process limited the project.
-    spent_before: crate::base::MicroUsd,
+    /// What was spent since the start, also by tasks that are gone.
+    spent: MicroUsd,
     quitting: bool,
     ended: bool,
     numbers: u64,
@@ -80,8 +84,16 @@ struct Life {
     diff: Option<crate::engine::snapshot::DiffStat>,
     /// A change to it is under way that must not be disturbed.
     edited: bool,
-    /// What the task above is being told of its end.
-    told: Option<(crate::model::event::Verdict, String)>,
+    /// The person stopped it, and its session does not say so yet.
+    halting: bool,
+    /// Its end, on the way to the task above and into the tree.
+    closing: Option<Closing>,
+    /// What the person said while it was being stopped.
+    later: Vec<Later>,
+    /// What the person takes back, as soon as it is known whether a run has it.
+    to_withdraw: Vec<(Ticket, Vec<MessageId>)>,
+    /// How many messages are being taken out of its session.
+    withdrawing: usize,
 }
 
 impl Life {
@@ -104,6 +116,19 @@ enum Pending {
     Respond(Ticket, String),
     /// A completion: if it cannot be told now, it is tried again.
     Completion(TaskId),
+    /// The marker that says that it was told. As well.
+    Marker(TaskId),
+    /// A question without which nobody would look at the task again. As well.
+    Question(TaskId),
+    /// That the person stopped it. As well.
+    Halt(TaskId),
+    /// An answer, of the person or of the time that has passed.
+    Answer {
+        task: TaskId,
+        ask: AskId,
+        ticket: Option<Ticket>,
+    },
+    Withdrawal(TaskId, Ticket),
     Edit(Box<editing::Continuation>),
 }
 
@@ -126,8 +151,9 @@ impl Machine {
             pending: BTreeMap::new(),
             plans: BTreeMap::new(),
             completions: BTreeMap::new(),
+            answering: BTreeSet::new(),
             queue: Vec::new(),
-            spent_before: crate::base::MicroUsd::ZERO,
+            spent: MicroUsd::ZERO,
             quitting: false,
             ended: false,
             numbers: 0,
@@ -295,7 +321,7 @@ impl Machine {
             life.retry = None;
         }
         let asleep = matches!(activity, Activity::Idle | Activity::Waiting);
-        if let Some(Run::Alive { asleep: was }) = &mut life.run {
+        if let Some(Run::Alive { asleep: was, .. }) = &mut life.run {
             *was = asleep;
         }
         if asleep {
@@ -303,3 +329,7 @@ impl Machine {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

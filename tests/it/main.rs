@@ -39,6 +39,8 @@ mod engine_family;
 #[cfg(test)]
 mod engine_places;
 #[cfg(test)]
+mod engine_simulation;
+#[cfg(test)]
 mod engine_support;
 #[cfg(test)]
 mod git_archive;

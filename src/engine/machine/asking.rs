@@ -1,13 +1,14 @@
 //! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
 
-use crate::base::{AskId, Fault, MessageId, TaskId, Timestamp};
-use crate::engine::command::{Outcome, Reply};
+use crate::base::{AskId, Fault, TaskId, Timestamp};
+use crate::engine::command::Reply;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::model::ask::{AnsweredBy, AskMode};
-use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, MessagesWithdrawn};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded};
 use crate::model::message::Source;
+use crate::model::task::Status;
 use crate::model::{Answer, Ask, AskKind};
 
 const RETRY: &str = "Try again";
@@ -45,7 +46,7 @@ impl Machine {
         let question = format!("The setup hook of this worktree {exit}. What now?");
         let detail = format!("{output}\n\nTo change it: edit .mxd/hooks/setup_worktree.sh, commit, then try again.");
         let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, WITHOUT, CANCEL]);
-        self.append(task, vec![ask.into()], Pending::Nothing);
+        self.append(task, vec![ask.into()], Pending::Question(task));
     }
 
     /// Takes note of an Ask, whoever raised it.
@@ -55,8 +56,9 @@ impl Machine {
         }
     }
 
+    /// Returns an Ask that has no answer yet, not even one that is on its way to the disk.
     fn pending_ask(&self, task: TaskId, ask: AskId) -> Option<&Ask> {
-        self.lives.get(&task)?.state.asks.get(ask)
+        self.lives.get(&task)?.state.asks.get(ask).filter(|ask| !self.answering.contains(&ask.id))
     }
 
     pub(super) fn answer(
@@ -73,12 +75,14 @@ impl Machine {
                 .hint("`mxd asks` lists what is open"));
         };
         let answer = read(&ask, reply)?;
-        self.record_answer(now, task, &ask, answer, Pending::Reply(ticket, Outcome::Done));
+        self.record_answer(now, task, &ask, answer, Some(ticket));
         Ok(())
     }
 
-    fn record_answer(&mut self, now: Timestamp, task: TaskId, ask: &Ask, answer: Answer, then: Pending) {
+    fn record_answer(&mut self, now: Timestamp, task: TaskId, ask: &Ask, answer: Answer, ticket: Option<Ticket>) {
         let id = ask.id;
+        self.answering.insert(id);
+        let then = Pending::Answer { task, ask: id, ticket };
         let answered: Body = AskAnswered { id, answer: answer.clone() }.into();
         match ask.kind {
             // The agent reads it as a message, so nothing else is left to be acted on.
@@ -92,18 +96,9 @@ impl Machine {
             }
             AskKind::LaunchFailed | AskKind::SetupHook if is_cancel(&answer) => {
                 let acted_on = AskWithdrawn { id, reason: "the person left it as it is".to_owned() }.into();
-                let mut bodies = vec![answered, acted_on];
-                // What it was to be started for would start it again, at the next start of Matrix at the latest.
-                let unread =
-                    self.lives.get(&task).map(|life| life.state.messages.iter().map(|message| message.id).collect());
-                let unread: Vec<MessageId> = unread.unwrap_or_default();
-                if !unread.is_empty() {
-                    bodies.push(MessagesWithdrawn { ids: unread }.into());
-                }
-                self.append(task, bodies, then);
-                if ask.kind == AskKind::SetupHook {
-                    self.give_up(now, task);
-                }
+                // What it was to do is not done at the next start either.
+                let ended = RunEnded::from(Exit::Interrupted(InterruptReason::Stopped)).into();
+                self.append(task, vec![answered, acted_on, ended], then);
             }
             AskKind::LaunchFailed
             | AskKind::SetupHook
@@ -131,11 +126,15 @@ impl Machine {
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
             return self.hear(task, event);
         }
-        let decided = self.lives.get(&task).is_some_and(|life| {
-            life.state.decisions.iter().any(|decision| decision.ask.id == answered.id && !is_cancel(&decision.answer))
-        });
-        if decided {
-            self.wake(now, task, Place::First);
+        let Some(life) = self.lives.get(&task) else { return };
+        let Some(decision) = life.state.decisions.iter().find(|decision| decision.ask.id == answered.id) else {
+            return;
+        };
+        if !is_cancel(&decision.answer) {
+            return self.wake(now, task, Place::First);
+        }
+        if decision.ask.kind == AskKind::SetupHook && self.status(task) == Some(Status::InProgress) {
+            self.give_up(now, task);
         }
     }
 
@@ -145,7 +144,7 @@ impl Machine {
         let Some(default) = ask.default.clone() else { return };
         let choice = ask.choices.iter().position(|choice| *choice == default);
         let answer = Answer { text: default, choice, by: AnsweredBy::Timeout };
-        self.record_answer(now, task, &ask, answer, Pending::Nothing);
+        self.record_answer(now, task, &ask, answer, None);
     }
 
     /// An agent asks the person.

@@ -20,7 +20,6 @@ impl Machine {
             self.lives.insert(task, Life { state, activity, ..Life::default() });
         }
         self.changed = self.tree.all().map(|node| node.id).collect();
-        self.spent_before = self.spent_below(self.tree.root_id());
         let tasks: Vec<TaskId> = self.tree.all().map(|node| node.id).collect();
         for &task in &tasks {
             let asks: Vec<Ask> =

@@ -4,8 +4,9 @@
 use crate::agent::machine::Delivery;
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Outcome, Outgoing, SendMode};
+use crate::engine::machine::ending::FIRST_PAUSE;
 use crate::engine::machine::running::{Place as InLine, Run};
-use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Event, MessagesWithdrawn};
 use crate::model::message::{Message, Source, TreeAction};
@@ -20,6 +21,15 @@ pub(super) struct Plan {
     /// Whether a run may be started for it. Not the same as whether it wakes one that sleeps.
     pub(super) launch: bool,
     pub(super) line: InLine,
+}
+
+/// Something the person said that has to wait.
+#[derive(Debug)]
+pub(super) struct Later {
+    with: Vec<Body>,
+    message: Message,
+    plan: Plan,
+    then: Pending,
 }
 
 impl Default for Plan {
@@ -60,9 +70,28 @@ impl Machine {
         plan: Plan,
         then: Pending,
     ) {
+        // What the person says after having stopped a task must not look as if it had been said before.
+        if plan.line == InLine::First && self.is_being_stopped(to) {
+            return self.life(to).later.push(Later { with, message, plan, then });
+        }
         self.plans.insert(message.id, plan);
         with.push(message.into());
         self.append(to, with, then);
+    }
+
+    /// Says what had to wait until a task was stopped.
+    pub(super) fn say_what_waited(&mut self, task: TaskId) {
+        if self.is_being_stopped(task) {
+            return;
+        }
+        for Later { with, message, plan, mut then } in std::mem::take(&mut self.life(task).later) {
+            // Ids are compared with those of events: only now is it known which of them come before.
+            let message = Message { id: MessageId::fresh(&self.ids), ..message };
+            if let Pending::Reply(_, Outcome::Sent(id)) = &mut then {
+                *id = message.id;
+            }
+            self.deliver_with(task, with, message, plan, then);
+        }
     }
 
     pub(super) fn append(&mut self, task: TaskId, bodies: Vec<Body>, then: Pending) {
@@ -75,9 +104,16 @@ impl Machine {
         match self.pending.remove(&ticket) {
             Some(Pending::Reply(ticket, outcome)) => self.out.push(Effect::Reply { ticket, result: Ok(outcome) }),
             Some(Pending::Respond(ticket, words)) => self.out.push(Effect::Respond { ticket, result: Ok(words) }),
-            Some(Pending::Completion(task)) => self.told_above(now, task),
+            Some(Pending::Completion(task)) => self.told_above(task),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Ok(String::new())),
-            Some(Pending::Nothing) | None => {}
+            Some(Pending::Halt(task)) => self.halted(now, task),
+            Some(Pending::Answer { ask, ticket, .. }) => {
+                self.answering.remove(&ask);
+                let reply = |ticket| Effect::Reply { ticket, result: Ok(Outcome::Done) };
+                self.out.extend(ticket.map(reply));
+            }
+            Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
+            Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
         }
     }
 
@@ -88,10 +124,18 @@ impl Machine {
             Some(Pending::Respond(ticket, _)) => {
                 self.out.push(Effect::Respond { ticket, result: Err(fault().to_string()) });
             }
-            Some(Pending::Completion(task)) => {
-                self.completions.retain(|_, of| *of != task);
-                self.try_again_later(now, task);
+            Some(Pending::Completion(task) | Pending::Marker(task)) => self.not_told(now, task),
+            Some(Pending::Question(task) | Pending::Halt(task)) => self.try_again_later(now, task),
+            Some(Pending::Answer { ask, ticket: Some(ticket), .. }) => {
+                self.answering.remove(&ask);
+                self.out.push(Effect::Reply { ticket, result: Err(fault()) });
             }
+            Some(Pending::Answer { task, ask, ticket: None }) => {
+                self.answering.remove(&ask);
+                let timer = Timer::AskDeadline { task, ask };
+                self.out.push(Effect::Wake { timer, at: now.later(FIRST_PAUSE) });
+            }
+            Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
             Some(Pending::Nothing) | None => {
                 let text = format!("an event could not be kept: {reason}");
@@ -102,8 +146,14 @@ impl Machine {
 
     /// Takes in an event that is on the disk, and does what follows from it.
     pub(super) fn observed(&mut self, now: Timestamp, task: TaskId, event: &Event) {
+        // A session whose task is gone is nobody's any more.
+        if self.tree.get(task).is_none() && !self.lives.contains_key(&task) {
+            return;
+        }
         self.life(task).state.apply(event);
         match &event.body {
+            // What a copied conversation cost was paid where it was held.
+            Body::Usage(usage) if event.run.is_some() => self.spent += usage.cost.unwrap_or_default(),
             Body::Message(message) => self.message_arrived(now, task, message, event),
             Body::AskRaised(ask) => self.asked(task, ask),
             Body::AskAnswered(answered) => self.ask_answered(now, task, answered, event),
@@ -210,20 +260,37 @@ impl Machine {
 
     pub(super) fn withdraw(&mut self, ticket: Ticket, task: TaskId, messages: Vec<MessageId>) -> Result<(), Fault> {
         self.node(task)?;
-        let life = self.lives.get(&task);
+        let life = self.life(task);
         let waiting: Vec<MessageId> =
-            messages.into_iter().filter(|id| life.is_some_and(|life| life.state.messages.get(*id).is_some())).collect();
+            messages.into_iter().filter(|id| life.state.messages.get(*id).is_some()).collect();
         if waiting.is_empty() {
             return Err(Fault::user("it is too late to take this back: the agent has it"));
         }
-        if life.is_some_and(|life| matches!(life.run, Some(Run::Alive { .. }))) {
+        match life.run {
             // The run alone knows what it has handed over already.
-            self.out.push(Effect::Withdraw { task, messages: waiting });
-            self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
-            return Ok(());
+            Some(Run::Alive { .. }) => {
+                self.out.push(Effect::Withdraw { task, messages: waiting });
+                self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+            }
+            // It may be reading its session at this moment.
+            Some(Run::Launching { .. }) => life.to_withdraw.push((ticket, waiting)),
+            None => {
+                life.withdrawing += 1;
+                self.queue.retain(|queued| *queued != task);
+                let withdrawn = MessagesWithdrawn { ids: waiting };
+                self.append(task, vec![withdrawn.into()], Pending::Withdrawal(task, ticket));
+            }
         }
-        self.append(task, vec![MessagesWithdrawn { ids: waiting }.into()], Pending::Reply(ticket, Outcome::Done));
         Ok(())
+    }
+
+    /// What was to be taken back is, or could not be: if there is more, it is looked at.
+    fn withdrawn(&mut self, now: Timestamp, task: TaskId, ticket: Ticket, result: Result<Outcome, Fault>) {
+        if let Some(life) = self.lives.get_mut(&task) {
+            life.withdrawing = life.withdrawing.saturating_sub(1);
+        }
+        self.out.push(Effect::Reply { ticket, result });
+        self.reconsider(now, task);
     }
 
     pub(super) fn compact(&mut self, now: Timestamp, ticket: Ticket, task: TaskId) -> Result<(), Fault> {

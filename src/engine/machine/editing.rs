@@ -48,6 +48,16 @@ impl Machine {
         }
     }
 
+    /// Refuses to hang anything below a task that is being put away.
+    fn not_in_between(&self, task: TaskId) -> Result<(), Fault> {
+        if self.lives.get(&task).is_some_and(|life| life.edited) {
+            return Err(
+                Fault::user(format!("task {task} is being put away or brought back")).hint("try again in a moment")
+            );
+        }
+        Ok(())
+    }
+
     #[expect(clippy::too_many_arguments, reason = "they are the parts of the command")]
     pub(super) fn create(
         &mut self,
@@ -63,6 +73,7 @@ impl Machine {
         if above.status == Status::Closed {
             return Err(Fault::user(format!("\"{}\" is closed: nothing can be made below it", above.title)));
         }
+        self.not_in_between(parent)?;
         let deepest = self.limits.max_depth as usize;
         if self.tree.depth(parent) >= deepest {
             return Err(Fault::user(format!(
@@ -216,6 +227,12 @@ impl Machine {
         }
         let node = self.node(task)?;
         let (title, old) = (node.title.clone(), node.parent);
+        self.not_in_between(task)?;
+        self.not_in_between(parent)?;
+        if self.is_completing(task) {
+            return Err(Fault::user(format!("\"{title}\" is just telling the task above how it ended"))
+                .hint("move it in a moment"));
+        }
         let own = self.tree.depth(task);
         let height = self.tree.walk(task).map(|below| self.tree.depth(below.id) - own).max().unwrap_or(0);
         if self.tree.depth(parent) + 1 + height > self.limits.max_depth as usize {
@@ -231,6 +248,7 @@ impl Machine {
         if actor == Actor::Person {
             self.note_edit(now, task, &title, TreeAction::Moved, "");
         }
+        self.once_saved(Then::Moved(task));
         let changed = [Some(task), Some(parent), old].into_iter().flatten();
         self.commit(changed, Then::Settle(asker, Outcome::Done, format!("Moved task {task} \"{title}\".")));
         Ok(())

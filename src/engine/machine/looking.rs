@@ -68,7 +68,7 @@ impl Machine {
         }
         let life = self.lives.get(&task)?;
         match &life.run {
-            Some(Run::Launching) => {
+            Some(Run::Launching { .. }) => {
                 Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
             }
             Some(Run::Alive { .. }) => None,

@@ -1,40 +1,47 @@
-//! Runs: who gets one, when, and what their end means. One per task, and no more at work at once than allowed.
+//! Runs: who gets one, and when. One per task, and no more at work at once than allowed.
 
-use std::time::Duration;
-
-use crate::agent::driver::Ending;
 use crate::agent::resume;
 use crate::base::{MicroUsd, TaskId, Timestamp};
+use crate::engine::command::Outcome;
+use crate::engine::machine::completing::Sent;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{
     AccountOrder, Effect, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer,
 };
-use crate::engine::update::{Level, Notice};
 use crate::git::branch;
 use crate::model::AskKind;
-use crate::model::event::{AskWithdrawn, Body, BudgetScope, Exit, InterruptReason, Verdict};
+use crate::model::event::{AskWithdrawn, Body, BudgetScope, Exit, InterruptReason};
+use crate::model::fold::{LastExit, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::Source;
 use crate::model::task::{Status, TaskNode};
-
-/// How long to wait before something that the disk refused is tried again, and how long at most.
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// A slot that a task has taken.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Run {
     /// Decided; the tree is being saved, the worktree made ready.
-    Launching,
+    Launching {
+        /// Whether the order has been given.
+        ordered: bool,
+        stop: Option<InterruptReason>,
+    },
     Alive {
         /// It waits for a process of its own or for the person.
         asleep: bool,
+        stop: Option<InterruptReason>,
     },
 }
 
 impl Run {
     pub(super) fn is_asleep(&self) -> bool {
-        matches!(self, Self::Alive { asleep: true })
+        matches!(self, Self::Alive { asleep: true, .. })
+    }
+
+    /// Tells why it was told to end, if it was.
+    pub(super) fn stop(&self) -> Option<&InterruptReason> {
+        match self {
+            Self::Launching { stop, .. } | Self::Alive { stop, .. } => stop.as_ref(),
+        }
     }
 }
 
@@ -52,7 +59,7 @@ impl Machine {
         if self.quitting || self.limits.hold || self.tree.get(task).is_none() || !self.has_work(task) {
             return;
         }
-        if self.lives.get(&task).is_some_and(|life| life.run.is_some() || life.edited) || self.is_completing(task) {
+        if self.lives.get(&task).is_some_and(Life::is_held) || self.is_completing(task) {
             return;
         }
         if let Some(ask) = self.blocking_ask(task) {
@@ -76,6 +83,20 @@ impl Machine {
     }
 
     fn has_work(&self, task: TaskId) -> bool {
+        let Some(SessionState { asks, messages, decisions, turns, .. }) = self.state(task) else { return false };
+        // What the person stopped stays so until somebody speaks, also if a process of its own is gone meanwhile.
+        let stop = turns.last_exit.as_ref().filter(|last| last.exit == Exit::Interrupted(InterruptReason::Stopped));
+        let spoken_to = |stop: &LastExit| {
+            messages.iter().any(|message| message.from.wakes() && message.id.ulid() > stop.event.ulid())
+        };
+        if decisions.is_empty() && stop.is_some_and(|stop| !spoken_to(stop)) {
+            return false;
+        }
+        // A run with a question of its own hears only the person. For anybody else it would rise, and rest, for ever.
+        let deaf = asks.iter().any(|ask| is_of_a_run(ask.kind)) && decisions.is_empty();
+        if deaf && !messages.iter().any(|message| message.from == Source::User) {
+            return false;
+        }
         self.lives.get(&task).is_some_and(|life| resume::of(&life.state).owes_work(&life.state))
     }
 
@@ -89,8 +110,11 @@ impl Machine {
     pub(super) fn admit(&mut self, now: Timestamp) {
         while !self.queue.is_empty() && self.at_work() < self.limits.max_running.max(1) as usize {
             let task = self.queue.remove(0);
-            self.changed.extend(&self.queue);
-            self.begin(now, task);
+            self.changed.insert(task);
+            // What it was to do may have been taken back meanwhile.
+            if self.has_work(task) {
+                self.begin(now, task);
+            }
         }
         self.changed.extend(&self.queue);
     }
@@ -105,11 +129,11 @@ impl Machine {
         let spot = (task != self.tree.root_id() && node.worktree.is_none()).then(|| self.new_spot(node));
         let starts = node.status != Status::InProgress;
         let life = self.life(task);
-        life.run = Some(Run::Launching);
+        life.run = Some(Run::Launching { ordered: false, stop: None });
         life.activity = Activity::Idle;
         life.since = Some(now);
         if spot.is_none() && !starts {
-            return self.launch(task);
+            return self.launch(now, task);
         }
         let changed = self.tree.edit(task, |node| {
             node.status = Status::InProgress;
@@ -128,7 +152,14 @@ impl Machine {
         (branch, self.ground.worktrees.join(branch::folder(node.id, &node.title)))
     }
 
-    pub(super) fn launch(&mut self, task: TaskId) {
+    pub(super) fn launch(&mut self, now: Timestamp, task: TaskId) {
+        match self.lives.get_mut(&task).and_then(|life| life.run.as_mut()) {
+            Some(Run::Launching { stop: Some(_), .. }) => {
+                return self.launch_failed(now, task, LaunchFailure::Cancelled);
+            }
+            Some(Run::Launching { ordered, .. }) => *ordered = true,
+            Some(Run::Alive { .. }) | None => {}
+        }
         let Some(node) = self.tree.get(task).cloned() else { return };
         let order = LaunchOrder {
             above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
@@ -162,8 +193,7 @@ impl Machine {
             accounts.push(AccountOrder { owner: Some(limited.id), scope, limit, spent: self.spent_below(limited.id) });
         }
         if let Some(limit) = self.limits.project_budget {
-            let spent = self.spent_below(self.tree.root_id()).saturating_sub(self.spent_before);
-            accounts.push(AccountOrder { owner: None, scope: BudgetScope::Project, limit, spent });
+            accounts.push(AccountOrder { owner: None, scope: BudgetScope::Project, limit, spent: self.spent });
         }
         accounts
     }
@@ -182,17 +212,26 @@ impl Machine {
         life.step = None;
         life.model = Some(model);
         life.refusals = 0;
-        if life.run == Some(Run::Launching) {
-            life.run = Some(Run::Alive { asleep: false });
+        let Some(Run::Launching { stop, .. }) = &life.run else { return };
+        let stop = stop.clone();
+        life.run = Some(Run::Alive { asleep: false, stop: stop.clone() });
+        // It was quicker than whoever stopped it.
+        if let Some(reason) = stop {
+            self.out.push(Effect::Teardown { task, reason });
+        }
+        for (ticket, messages) in std::mem::take(&mut self.life(task).to_withdraw) {
+            self.out.push(Effect::Withdraw { task, messages });
+            self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
         }
     }
 
     pub(super) fn launch_failed(&mut self, now: Timestamp, task: TaskId, failure: LaunchFailure) {
+        let stopped = self.end_of_run(task);
         let life = self.life(task);
-        life.run = None;
         life.step = None;
         life.activity = Activity::Stopped;
         match failure {
+            _ if stopped => self.put_to_rest(task),
             LaunchFailure::Cancelled => {}
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
             LaunchFailure::Refused(reason) => {
@@ -201,66 +240,44 @@ impl Machine {
                 self.fail(now, task, &format!("It could not be started: {reason}"));
             }
         }
-        self.admit(now);
+        self.run_is_gone(now, task);
     }
 
-    pub(super) fn run_over(&mut self, now: Timestamp, task: TaskId, ending: Result<Ending, String>) {
-        let life = self.life(task);
-        if life.run.take().is_none() {
-            return;
+    /// The tree that says that a task is at work could not be saved.
+    pub(super) fn not_launched(&mut self, now: Timestamp, task: TaskId) {
+        if self.end_of_run(task) {
+            self.put_to_rest(task);
+        } else {
+            self.try_again_later(now, task);
         }
-        life.retry = None;
-        life.since = Some(now);
-        life.activity = match &ending {
-            Ok(Ending::Resting) if !life.state.asks.is_empty() => Activity::Waiting,
-            Ok(Ending::Resting) => Activity::Idle,
-            Ok(Ending::Exited(_)) | Err(_) => Activity::Stopped,
-        };
-        match ending {
-            Ok(Ending::Resting) => {
-                self.reconsider(now, task);
-                self.tell_of_rest(now, task);
+        self.run_is_gone(now, task);
+    }
+
+    /// Gives the slot of a task back. Tells whether the person had stopped it.
+    pub(super) fn end_of_run(&mut self, task: TaskId) -> bool {
+        let run = self.life(task).run.take();
+        run.is_some_and(|run| run.stop() == Some(&InterruptReason::Stopped))
+    }
+
+    /// Does what waited for the end of a run.
+    pub(super) fn run_is_gone(&mut self, now: Timestamp, task: TaskId) {
+        for (ticket, messages) in std::mem::take(&mut self.life(task).to_withdraw) {
+            if let Err(fault) = self.withdraw(ticket, task, messages) {
+                self.out.push(Effect::Reply { ticket, result: Err(fault) });
             }
-            // What follows from these, follows from the event.
-            Ok(Ending::Exited(Exit::DonePassed | Exit::DoneFailed)) => {}
-            Ok(Ending::Exited(Exit::Interrupted(reason))) => self.interrupted(now, task, &reason),
-            Err(reason) => self.disk_refused(now, task, &reason),
         }
+        self.say_what_waited(task);
         self.admit(now);
-    }
-
-    fn interrupted(&mut self, now: Timestamp, task: TaskId, reason: &InterruptReason) {
-        match reason {
-            InterruptReason::Stopped | InterruptReason::Quit | InterruptReason::TaskGone => {}
-            InterruptReason::Storage(reason) => self.disk_refused(now, task, reason),
-            InterruptReason::Internal(reason) | InterruptReason::Provider(reason) => {
-                self.ask_about_launch(task, reason);
-                self.fail(now, task, &format!("Its run ended: {reason}"));
-            }
-            InterruptReason::Budget => self.fail(now, task, "Its budget is spent."),
-            InterruptReason::TurnLimit => self.fail(now, task, "It has had as many turns as it may have."),
-        }
-    }
-
-    fn disk_refused(&mut self, now: Timestamp, task: TaskId, reason: &str) {
-        let text = format!("the run ended because its session could not be written: {reason}");
-        self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));
-        self.try_again_later(now, task);
-    }
-
-    /// Tries again when the cause may be gone.
-    pub(super) fn try_again_later(&mut self, now: Timestamp, task: TaskId) {
-        let life = self.life(task);
-        let pause = FIRST_PAUSE.saturating_mul(1 << life.refusals.min(5)).min(LONGEST_PAUSE);
-        life.refusals += 1;
-        self.out.push(Effect::Wake { timer: Timer::TryAgain { task }, at: now.later(pause) });
     }
 
     pub(super) fn rang(&mut self, now: Timestamp, timer: Timer) {
         match timer {
             Timer::AskDeadline { task, ask } => self.deadline(now, task, ask),
+            Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.halting) => {
+                self.append_halt(task);
+            }
             Timer::TryAgain { task } => {
-                self.complete_if_done(now, task);
+                self.complete(now, task, Sent::Perhaps);
                 self.reconsider(now, task);
             }
         }
@@ -268,53 +285,48 @@ impl Machine {
 
     /// Looks whether a task without a run has something to do.
     pub(super) fn reconsider(&mut self, now: Timestamp, task: TaskId) {
-        let Some(status) = self.status(task) else { return };
-        let spoken_to =
-            self.lives.get(&task).is_some_and(|life| life.state.messages.iter().any(|message| message.from.wakes()));
-        if status == Status::InProgress || spoken_to {
-            self.wake(now, task, Place::Last);
-        }
-    }
-
-    /// An agent that sleeps without having said that it is done, and waits for nobody, would never be looked at again:
-    /// the task above is told.
-    fn tell_of_rest(&mut self, now: Timestamp, task: TaskId) {
-        let Some(node) = self.tree.get(task) else { return };
-        let Some(above) = node.parent.filter(|_| node.status == Status::InProgress) else { return };
-        let Some(life) = self.lives.get(&task) else { return };
-        let waits = life.run.is_some()
-            || self.queue.contains(&task)
-            || life.asked_above
-            || !life.state.asks.is_empty()
-            || self.works_below(task);
-        if waits || life.state.turns.exit().is_some() {
+        let (Some(status), Some(life)) = (self.status(task), self.lives.get(&task)) else { return };
+        let spoken_to = life.state.messages.iter().any(|message| message.from.wakes());
+        if status != Status::InProgress && !spoken_to && life.state.decisions.is_empty() {
             return;
         }
-        let body = format!(
-            "The sub task \"{}\" ({}) ended its turn without calling done and sleeps. Nothing below it is at work. Tell it \
-             what to do next, or close it.",
-            node.title, node.id
-        );
-        let message = self.message(now, Source::Notice, body);
-        self.deliver(above, message, super::delivering::Plan::default(), Pending::Nothing);
-    }
-
-    /// Tells whether anything below a task is at work, or will be.
-    pub(super) fn works_below(&self, task: TaskId) -> bool {
-        self.tree.walk(task).skip(1).any(|node| node.status == Status::InProgress)
-    }
-
-    /// A run ended without a verdict: the task above is told that it failed.
-    fn fail(&mut self, now: Timestamp, task: TaskId, why: &str) {
-        self.announce(now, task, Verdict::Failed, why.to_owned(), crate::base::MessageId::fresh(&self.ids));
+        // The person said something instead of answering.
+        let insists = self.blocking_ask(task).is_some_and(|ask| {
+            let mut words = life.state.messages.iter().filter(|message| message.from == Source::User);
+            words.any(|message| message.id.ulid() > ask.ulid())
+        });
+        self.wake(now, task, if insists { Place::First } else { Place::Last });
     }
 }
 
 impl Life {
+    /// Tells whether something is under way that a run must not come in between of.
+    pub(super) fn is_held(&self) -> bool {
+        self.run.is_some() || self.edited || self.halting || self.withdrawing > 0
+    }
+
     /// Tells whether the person said to go on without the setup hook, and nothing has been done since.
     fn goes_without_setup(&self) -> bool {
         let answers = self.state.decisions.iter().filter(|decision| decision.ask.kind == AskKind::SetupHook);
         answers.map(|decision| &decision.answer).any(super::asking::is_without_setup)
+    }
+}
+
+/// Tells whether an Ask is one that a run raises for itself and waits for.
+fn is_of_a_run(kind: AskKind) -> bool {
+    match kind {
+        AskKind::RetriesExhausted
+        | AskKind::Budget
+        | AskKind::Loop
+        | AskKind::TurnLimit
+        | AskKind::ModelStopped
+        | AskKind::CompactionFailed => true,
+        AskKind::Clarify
+        | AskKind::Permission
+        | AskKind::LaunchFailed
+        | AskKind::SetupHook
+        | AskKind::McpApproval
+        | AskKind::Review => false,
     }
 }
 

@@ -34,8 +34,11 @@ struct InFlight {
 pub(super) enum Then {
     Settle(Asker, Outcome, String),
     Launch(TaskId),
-    /// Look whether the task has something to do.
-    Reconsider(TaskId),
+    /// A completion is through: look whether the task has something to do.
+    Completed(TaskId),
+    /// The task has another one above it: if it has ended, that one is told.
+    Moved(TaskId),
+    Removed(Vec<TaskId>),
     /// A message that must not be sent before the tree knows its task.
     Begin {
         asker: Asker,
@@ -53,6 +56,11 @@ impl Saves {
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_none() && self.next.is_empty()
     }
+
+    /// Tells which task is above another, as far as the disk knows.
+    pub(super) fn above(&self, task: TaskId) -> Option<TaskId> {
+        self.durable.get(task)?.parent
+    }
 }
 
 impl Machine {
@@ -62,6 +70,11 @@ impl Machine {
             self.saves.changed.insert(task);
             self.changed.insert(task);
         }
+        self.saves.next.push(then);
+    }
+
+    /// As [`Machine::commit`], with nothing of its own to save.
+    pub(super) fn once_saved(&mut self, then: Then) {
         self.saves.next.push(then);
     }
 
@@ -98,8 +111,13 @@ impl Machine {
     fn saved(&mut self, now: Timestamp, then: Then) {
         match then {
             Then::Settle(asker, outcome, words) => self.settle(asker, outcome, words),
-            Then::Launch(task) => self.launch(task),
-            Then::Reconsider(task) => self.reconsider(now, task),
+            Then::Launch(task) => self.launch(now, task),
+            Then::Completed(task) => {
+                self.life(task).closing = None;
+                self.reconsider(now, task);
+            }
+            Then::Moved(task) => self.complete_if_done(now, task),
+            Then::Removed(tasks) => self.forget(&tasks),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
         }
     }
@@ -121,10 +139,13 @@ impl Machine {
                 Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
                     self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
                 }
-                Then::Launch(task) | Then::Reconsider(task) => {
-                    self.life(task).run = None;
+                Then::Launch(task) => self.not_launched(now, task),
+                Then::Completed(task) => {
+                    self.life(task).closing = None;
                     self.try_again_later(now, task);
                 }
+                Then::Moved(task) => self.complete_if_done(now, task),
+                Then::Removed(tasks) => self.let_go(now, &tasks),
             }
         }
     }

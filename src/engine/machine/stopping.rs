@@ -40,8 +40,8 @@ impl Machine {
         };
         let mut stopped = 0;
         for task in &tasks {
-            let ended =
-                self.stop_run(*task, &InterruptReason::Stopped) || (scope != StopScope::All && self.put_to_rest(*task));
+            let ended = self.stop_run(*task, &InterruptReason::Stopped)
+                || (scope != StopScope::All && self.stop_sleeper(*task));
             stopped += usize::from(ended);
         }
         if let (StopScope::Task(task) | StopScope::Subtree(task), 1..) = (scope, stopped) {
@@ -59,42 +59,73 @@ impl Machine {
 
     /// Ends the run of one task, wherever it stands. Tells whether there was one.
     fn stop_run(&mut self, task: TaskId, reason: &InterruptReason) -> bool {
-        let queued = self.queue.len();
-        self.queue.retain(|waiting| *waiting != task);
-        let mut was = self.queue.len() < queued;
-        match self.lives.get(&task).and_then(|life| life.run.as_ref()) {
-            Some(Run::Launching) => {
-                self.out.push(Effect::CancelLaunch { task });
-                was = true;
+        if let Some(at) = self.queue.iter().position(|waiting| *waiting == task) {
+            self.queue.remove(at);
+            self.changed.extend(&self.queue);
+            // What it was to do is not begun at the next start either.
+            if *reason == InterruptReason::Stopped {
+                self.put_to_rest(task);
             }
-            Some(Run::Alive { .. }) => {
+            return true;
+        }
+        let Some(run) = self.lives.get_mut(&task).and_then(|life| life.run.as_mut()) else { return false };
+        self.changed.insert(task);
+        match run {
+            Run::Launching { ordered, stop } => {
+                // A stop is more than an end: what was stopped stays so.
+                stop.get_or_insert_with(|| reason.clone());
+                if *ordered {
+                    self.out.push(Effect::CancelLaunch { task });
+                }
+            }
+            Run::Alive { stop, .. } => {
+                stop.get_or_insert_with(|| reason.clone());
                 self.out.push(Effect::Teardown { task, reason: reason.clone() });
-                was = true;
             }
-            None => {}
         }
-        if was {
-            self.changed.insert(task);
-        }
-        was
+        true
     }
 
-    /// Says in the session of a sleeping agent that the person stopped it. Tells whether there was one.
-    fn put_to_rest(&mut self, task: TaskId) -> bool {
+    /// Stops an agent that sleeps. Tells whether there was one.
+    fn stop_sleeper(&mut self, task: TaskId) -> bool {
         let sleeps = self.status(task) == Some(Status::InProgress)
             && !self.is_completing(task)
             && self.lives.get(&task).is_some_and(|life| life.run.is_none() && life.state.turns.voice.is_some());
         if sleeps {
-            let ended = RunEnded::from(Exit::Interrupted(InterruptReason::Stopped));
-            self.append(task, vec![ended.into()], Pending::Nothing);
+            self.put_to_rest(task);
         }
         sleeps
+    }
+
+    /// Says in the session of a task without a run that the person stopped it.
+    pub(super) fn put_to_rest(&mut self, task: TaskId) {
+        if !std::mem::replace(&mut self.life(task).halting, true) {
+            self.append_halt(task);
+        }
+    }
+
+    pub(super) fn append_halt(&mut self, task: TaskId) {
+        let ended = RunEnded::from(Exit::Interrupted(InterruptReason::Stopped));
+        self.append(task, vec![ended.into()], Pending::Halt(task));
+    }
+
+    /// Tells whether the person stopped a task and its session does not say so yet.
+    pub(super) fn is_being_stopped(&self, task: TaskId) -> bool {
+        let stop = Some(&InterruptReason::Stopped);
+        self.lives.get(&task).is_some_and(|life| life.halting || life.run.as_ref().and_then(Run::stop) == stop)
+    }
+
+    /// The session says that the person stopped it. What was said since is said now, and comes after it.
+    pub(super) fn halted(&mut self, now: Timestamp, task: TaskId) {
+        self.life(task).halting = false;
+        self.say_what_waited(task);
+        self.reconsider(now, task);
     }
 
     /// Lets a task work: one that was stopped, one that failed, one that has not begun.
     pub(super) fn resume(&mut self, now: Timestamp, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
         let node = self.node(task)?;
-        if self.is_alive(task) {
+        if self.is_alive(task) && !self.is_being_stopped(task) {
             return Err(Fault::user("this task is at work already"));
         }
         let words = match node.status {

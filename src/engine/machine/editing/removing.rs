@@ -4,7 +4,7 @@ use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::Outcome;
 use crate::engine::machine::running::withdraw_asks;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Machine, Pending, Ticket};
+use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Life, Machine, Pending, Ticket};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
 use crate::model::message::TreeAction;
@@ -21,7 +21,12 @@ pub(in crate::engine::machine) struct Continuation {
 
 #[derive(Debug)]
 enum What {
+    /// The worktree is away; what nobody has read is next.
     Close,
+    /// Nothing waits for it any more; the tree is next.
+    CloseTree {
+        note: String,
+    },
     /// The worktree is away; the conversation is next.
     Reset,
     /// The conversation is empty; the tree is next.
@@ -53,8 +58,8 @@ impl Machine {
     }
 
     fn is_busy(&self, task: TaskId) -> bool {
-        let edited = self.lives.get(&task).is_some_and(|life| life.run.is_some() || life.edited);
-        edited || self.queue.contains(&task) || self.is_completing(task)
+        let held = self.lives.get(&task).is_some_and(Life::is_held);
+        held || self.queue.contains(&task) || self.is_completing(task)
     }
 
     fn named(&self, task: TaskId) -> String {
@@ -111,8 +116,9 @@ impl Machine {
         self.may_change(actor, task)?;
         self.not_the_root(task, "deleted")?;
         self.nobody_at_work(task, "deleted")?;
-        // The deepest first, so that the tree is whole at every step.
+        // The deepest first, so that the tree is whole at every step. Nobody begins to work there meanwhile.
         let mut left: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
+        left.iter().for_each(|task| self.life(*task).edited = true);
         let Some(deepest) = left.pop() else { return Ok(()) };
         let edit = Continuation { asker, actor, task, what: What::Delete { left } };
         self.clear(now, edit, deepest, BranchFate::Delete);
@@ -210,13 +216,18 @@ impl Machine {
         let note = match result {
             Ok(note) => note,
             Err(reason) => {
-                self.unlock(&edit);
-                return self.refuse(edit.asker, Fault::environment(reason));
+                let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
+                self.refuse(edit.asker, Fault::environment(reason));
+                return self.let_go(now, &held);
             }
         };
         match edit.what {
-            What::Close => self.closed(now, &edit, note),
-            What::Reset => self.empty_conversation(now, &edit),
+            What::Close => self.take_everything_back(now, edit, note),
+            What::CloseTree { ref note } => {
+                let note = note.clone();
+                self.closed(now, &edit, note);
+            }
+            What::Reset => self.empty_conversation(now, edit),
             What::ResetTree => self.start_over(now, &edit),
             What::Delete { .. } => self.delete_next(now, edit),
             What::Restore => self.restored(now, &edit, note),
@@ -226,19 +237,32 @@ impl Machine {
                      message to start it.",
                     edit.task
                 );
-                self.life(edit.task).edited = false;
                 self.settle(edit.asker, Outcome::Done, words);
+                self.let_go(now, &[edit.task]);
             }
         }
     }
 
-    /// Lets go of the tasks that a change held.
-    fn unlock(&mut self, edit: &Continuation) {
-        let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
+    /// Lets go of the tasks that a change held. What was said to them meanwhile is looked at now.
+    pub(in crate::engine::machine) fn let_go(&mut self, now: Timestamp, held: &[TaskId]) {
         for task in held {
-            if let Some(life) = self.lives.get_mut(&task) {
+            if let Some(life) = self.lives.get_mut(task) {
                 life.edited = false;
             }
+        }
+        for task in held {
+            self.reconsider(now, *task);
+        }
+    }
+
+    /// Forgets tasks that are out of the tree.
+    pub(in crate::engine::machine) fn forget(&mut self, tasks: &[TaskId]) {
+        for task in tasks {
+            let bodies = self.unread_and_unanswered(*task, "the task was deleted");
+            if !bodies.is_empty() {
+                self.append(*task, bodies, Pending::Nothing);
+            }
+            self.lives.remove(task);
         }
     }
 
@@ -251,39 +275,46 @@ impl Machine {
             node.edited_by = edit.actor.editor();
             node.updated_at = now;
         });
-        self.withdraw_all(task, "the task was closed");
-        self.life(task).edited = false;
         self.note(now, edit, TreeAction::Closed);
         let words = format!("Closed {title}. {note}");
         let outcome = if note.is_empty() { Outcome::Done } else { Outcome::Noted(note) };
         self.commit([task], Then::Settle(edit.asker, outcome, words));
+        self.let_go(now, &[task]);
     }
 
-    fn withdraw_all(&mut self, task: TaskId, reason: &str) {
-        let Some(life) = self.lives.get(&task) else { return };
+    /// Returns what takes back everything that waits in a session: for the person, and for the agent.
+    fn unread_and_unanswered(&self, task: TaskId, reason: &str) -> Vec<Body> {
+        let Some(life) = self.lives.get(&task) else { return Vec::new() };
         let mut bodies = withdraw_asks(life, reason);
         let unread: Vec<_> = life.state.messages.iter().map(|message| message.id).collect();
         if !unread.is_empty() {
             bodies.push(MessagesWithdrawn { ids: unread }.into());
         }
-        if !bodies.is_empty() {
-            self.append(task, bodies, Pending::Nothing);
-        }
+        bodies
     }
 
-    fn empty_conversation(&mut self, now: Timestamp, edit: &Continuation) {
+    /// On the disk before the tree, so that a closed task is not started again for something that was said before.
+    fn take_everything_back(&mut self, now: Timestamp, edit: Continuation, note: String) {
         let task = edit.task;
-        let Some(life) = self.lives.get(&task).filter(|life| life.state.turns != SessionState::default().turns) else {
-            return self.start_over(now, edit);
-        };
-        let mut bodies = withdraw_asks(life, "the task was reset");
-        let unread: Vec<_> = life.state.messages.iter().map(|message| message.id).collect();
-        if !unread.is_empty() {
-            bodies.push(MessagesWithdrawn { ids: unread }.into());
+        let bodies = self.unread_and_unanswered(task, "the task was closed");
+        if bodies.is_empty() {
+            return self.closed(now, &edit, note);
         }
-        bodies.push(Body::from(HeadMoved { to: None, from: None, reason: MoveReason::Rewind, carry: Box::default() }));
-        let Continuation { asker, actor, .. } = *edit;
-        let next = Continuation { asker, actor, task, what: What::ResetTree };
+        let next = Continuation { what: What::CloseTree { note }, ..edit };
+        self.append(task, bodies, Pending::Edit(Box::new(next)));
+    }
+
+    fn empty_conversation(&mut self, now: Timestamp, edit: Continuation) {
+        let task = edit.task;
+        let mut bodies = self.unread_and_unanswered(task, "the task was reset");
+        if self.lives.get(&task).is_some_and(|life| life.state.turns != SessionState::default().turns) {
+            let (to, from, reason) = (None, None, MoveReason::Rewind);
+            bodies.push(Body::from(HeadMoved { to, from, reason, carry: Box::default() }));
+        }
+        if bodies.is_empty() {
+            return self.start_over(now, &edit);
+        }
+        let next = Continuation { what: What::ResetTree, ..edit };
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
@@ -297,11 +328,11 @@ impl Machine {
             node.edited_by = edit.actor.editor();
             node.updated_at = now;
         });
-        self.life(task).edited = false;
         self.note(now, edit, TreeAction::Reset);
         let words =
             format!("Reset {}: an empty conversation, a fresh branch. Its old work is archived.", self.named(task));
         self.commit([task], Then::Settle(edit.asker, Outcome::Done, words));
+        self.let_go(now, &[task]);
     }
 
     fn delete_next(&mut self, now: Timestamp, edit: Continuation) {
@@ -316,19 +347,20 @@ impl Machine {
         self.note(now, &edit, TreeAction::Deleted);
         let above = self.tree.get(edit.task).and_then(|node| node.parent);
         for task in gone.iter().rev() {
-            self.withdraw_all(*task, "the task was deleted");
             // Nobody is below it any more, and it is not the root.
             let _ = self.tree.remove(*task);
-            self.lives.remove(task);
         }
         self.removed.extend(&gone);
         let words = format!("Deleted {title}. Its work is archived; mxd restore brings it back.");
+        self.once_saved(Then::Removed(gone.clone()));
         self.commit(gone.into_iter().chain(above), Then::Settle(edit.asker, Outcome::Done, words));
     }
 
     fn restored(&mut self, now: Timestamp, edit: &Continuation, note: String) {
         let task = edit.task;
-        let Some((branch, worktree)) = self.tree.get(task).map(|node| self.new_spot(node)) else { return };
+        let Some((branch, worktree)) = self.tree.get(task).map(|node| self.new_spot(node)) else {
+            return self.refuse(edit.asker, Fault::user(format!("there is no task {task} any more")));
+        };
         let _ = self.tree.edit(task, |node| {
             node.branch = Some(branch);
             node.worktree = Some(worktree);
@@ -337,8 +369,8 @@ impl Machine {
             }
             node.updated_at = now;
         });
-        self.life(task).edited = false;
         self.commit([task], Then::Settle(edit.asker, Outcome::Noted(note), String::new()));
+        self.let_go(now, &[task]);
     }
 
     fn note(&mut self, now: Timestamp, edit: &Continuation, action: TreeAction) {
