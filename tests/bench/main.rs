@@ -5,6 +5,7 @@
 
 mod append;
 mod fixture;
+mod git;
 mod growth;
 mod open;
 mod probe;
@@ -47,5 +48,6 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     growth::measure(&mut report)?;
     turns::measure(&mut report)?;
     tools::measure(&mut report)?;
+    git::measure(&mut report)?;
     report.finish()
 }
