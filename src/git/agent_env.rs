@@ -16,7 +16,7 @@ use crate::process::Environment;
 const HOOK: &str = include_str!("agent_env/prepare-commit-msg.sh");
 const HOOK_NAME: &str = "prepare-commit-msg";
 /// Who commits where nobody has told git who they are.
-const NOBODY: (&str, &str) = ("Matrix agent", "agent@mxd.invalid");
+pub(super) const NOBODY: (&str, &str) = ("Matrix agent", "agent@mxd.invalid");
 
 /// Settings for agents' processes besides the hooks. Cleaning up in one worktree while another commits loses objects, and
 /// an unattended signature would wait for a passphrase.

@@ -43,6 +43,22 @@ pub(super) fn make_branch(repository: &Repository, branch: &str, start: &str) ->
     Ok(())
 }
 
+/// Moves a ref from the value that was seen, or makes one where none was seen. Somebody who was faster wins.
+pub(super) fn swap(repository: &Repository, name: &str, seen: Option<Oid>, new: Oid, log: &str) -> Result<(), Error> {
+    let done = match seen {
+        Some(seen) => repository.reference_matching(name, new, true, seen, log),
+        None => repository.reference(name, new, false, log),
+    };
+    let branch = name.strip_prefix(HEADS).unwrap_or(name).to_owned();
+    match done {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
+            Err(Error::Moved { branch })
+        }
+        Err(error) => Err(Error::read(repository.path())(error)),
+    }
+}
+
 /// Returns the last commit that a reflog names and the repository has.
 pub(super) fn last_of_reflog(log: &Path, repository: &Repository) -> Option<Oid> {
     let text = fs::read(log).ok()?;

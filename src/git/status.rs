@@ -95,6 +95,15 @@ impl Dirty {
     pub fn count(&self) -> usize {
         self.tracked + self.untracked + self.conflicted
     }
+
+    /// Returns the refusal of what needs a clean checkout, if this one is not.
+    pub(super) fn refusal(&self, path: &Path) -> Option<Error> {
+        if let Some(operation) = self.operation {
+            return Some(Error::Unfinished { path: path.to_owned(), operation: operation.to_string() });
+        }
+        let example = self.changes.first()?.path.display().to_string();
+        Some(Error::Dirty { path: path.to_owned(), files: self.count(), example })
+    }
 }
 
 /// Returns what is not committed in a checkout, with at most `cap` paths by name.

@@ -119,6 +119,8 @@ pub struct Worktrees {
     records: Option<PathBuf>,
     /// Held around what git cannot do twice at once.
     entries: Arc<Mutex<()>>,
+    /// Held by whoever moves a target.
+    landings: Arc<Mutex<()>>,
     /// One lock per worktree, so that nobody removes what another is making.
     places: Arc<StdMutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
 }
@@ -136,7 +138,14 @@ impl Worktrees {
             let common = repository.commondir();
             let common = std::fs::canonicalize(common).map_err(Error::disk("find", common))?;
             let main = Checkout { path: top, git_dir: common.clone(), common };
-            Ok(Self { main, folder, records, entries: Arc::default(), places: Arc::default() })
+            Ok(Self {
+                main,
+                folder,
+                records,
+                entries: Arc::default(),
+                landings: Arc::default(),
+                places: Arc::default(),
+            })
         })
         .await
     }
@@ -187,8 +196,13 @@ impl Worktrees {
         .await
     }
 
+    /// Waits until nobody else brings one branch into another.
+    pub(in crate::git) async fn landings(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.landings.lock().await
+    }
+
     /// Locks one worktree's place.
-    async fn place(&self, path: &Path) -> OwnedMutexGuard<()> {
+    pub(in crate::git) async fn place(&self, path: &Path) -> OwnedMutexGuard<()> {
         let lock = {
             let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
             places.retain(|_, lock| Arc::strong_count(lock) > 1);

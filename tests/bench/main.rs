@@ -6,6 +6,7 @@
 mod append;
 mod engine;
 mod fixture;
+mod git;
 mod growth;
 mod http_turns;
 mod open;
@@ -57,5 +58,6 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     http_turns::measure(&mut report)?;
     tools::measure(&mut report)?;
     engine::measure(&mut report)?;
+    git::measure(&mut report)?;
     report.finish()
 }

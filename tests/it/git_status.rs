@@ -108,6 +108,9 @@ at_home! {
         assert_eq!(dirty.changes, [changed("a.txt", ChangeKind::Conflicted)]);
         fs::write(scene.entry(&wanted).join("index.lock"), "").unwrap();
         assert!(status::dirty(&here, 10).await.unwrap().index_lock.is_some(), "and reading goes on");
+        let worktrees = scene.worktrees().await;
+        assert!(worktrees.unlock_index(&wanted.path).await.unwrap() && !worktrees.unlock_index(&wanted.path).await.unwrap());
+        git(&wanted.path, ["add", "a.txt"]);
     }
 
     async fn a_diffstat_counts_commits_and_what_is_not_committed_since_the_branch_left() {

@@ -45,6 +45,12 @@ mod engine_support;
 #[cfg(test)]
 mod git_archive;
 #[cfg(test)]
+mod git_diff;
+#[cfg(test)]
+mod git_merge;
+#[cfg(test)]
+mod git_snapshot;
+#[cfg(test)]
 mod git_status;
 #[cfg(test)]
 mod git_support;

@@ -91,7 +91,8 @@ impl Machine {
     }
 
     pub(super) fn tree_saved(&mut self, now: Timestamp, ticket: Ticket) {
-        let Some(InFlight { tree, then, changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket) else {
+        let Some(InFlight { tree, then, changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
+        else {
             return;
         };
         // Sessions repeat what the tree says, so that it can be made anew from them.
@@ -124,7 +125,8 @@ impl Machine {
 
     /// Goes back to what the disk has. Whoever waited is told.
     pub(super) fn tree_save_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
-        let Some(InFlight { mut then, mut changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
+        let Some(InFlight { mut then, mut changed, .. }) =
+            self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
         else {
             return;
         };

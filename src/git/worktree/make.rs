@@ -32,6 +32,18 @@ impl Worktrees {
         self.settle(wanted, None).await
     }
 
+    /// Removes the lock that a killed git left on a worktree's index, and tells whether there was one. To be called when
+    /// everything that ran there has ended: a git that still runs would lose what it does.
+    pub async fn unlock_index(&self, path: &Path) -> Result<bool, Error> {
+        let lock = self.checkout(path).await?.git_dir.join("index.lock");
+        blocking(move || {
+            let found = lock.exists();
+            remove_if_there(&lock)?;
+            Ok(found)
+        })
+        .await
+    }
+
     /// Returns the commit that a start names.
     pub async fn resolve(&self, start: &Start) -> Result<String, Error> {
         let (main, start) = (self.main.clone(), start.clone());

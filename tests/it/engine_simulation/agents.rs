@@ -147,7 +147,9 @@ impl World {
                     *cancelled = true;
                 }
             }),
-            Effect::Sleep { timer, .. } => run.work.push(Work::Timer { timer, cancelled: false }),
+            Effect::Sleep { timer, .. } | Effect::AwaitMoney { timer } => {
+                run.work.push(Work::Timer { timer, cancelled: false })
+            }
             Effect::CancelSleep { timer: which } => run.work.iter_mut().for_each(|work| {
                 if let Work::Timer { timer, cancelled } = work {
                     *cancelled |= *timer == which;
