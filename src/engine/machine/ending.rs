@@ -33,7 +33,7 @@ impl Machine {
         match ending {
             // What follows from these, follows from the event. Something may have been said since.
             Ok(Ending::Exited(Exit::DonePassed | Exit::DoneFailed | Exit::Interrupted(InterruptReason::Stopped))) => {
-                self.reconsider(now, task)
+                self.reconsider(now, task);
             }
             // It came to its end by itself, without having heard that it was to.
             _ if stopped => self.put_to_rest(task),

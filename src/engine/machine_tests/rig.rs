@@ -370,11 +370,10 @@ impl Rig {
     }
 
     pub fn orders(&self) -> Vec<&LaunchOrder> {
-        let order = |effect| match effect {
-            &Effect::Launch(ref order) => Some(&**order),
-            _ => None,
-        };
-        self.effects.iter().filter_map(order).collect()
+        self.effects
+            .iter()
+            .filter_map(|effect| if let Effect::Launch(order) = effect { Some(&**order) } else { None })
+            .collect()
     }
 
     pub fn only_ask(&self, task: TaskId) -> Ask {

@@ -41,6 +41,13 @@ enum What {
     },
 }
 
+impl Continuation {
+    /// Returns the same change at its next step.
+    fn goes_on_with(&self, what: What) -> Self {
+        Self { asker: self.asker, actor: self.actor, task: self.task, what }
+    }
+}
+
 impl Machine {
     /// Refuses what must not happen while an agent is at work in the subtree.
     fn nobody_at_work(&self, task: TaskId, verb: &str) -> Result<(), Fault> {
@@ -222,12 +229,12 @@ impl Machine {
             }
         };
         match edit.what {
-            What::Close => self.take_everything_back(now, edit, note),
+            What::Close => self.take_everything_back(now, &edit, note),
             What::CloseTree { ref note } => {
                 let note = note.clone();
                 self.closed(now, &edit, note);
             }
-            What::Reset => self.empty_conversation(now, edit),
+            What::Reset => self.empty_conversation(now, &edit),
             What::ResetTree => self.start_over(now, &edit),
             What::Delete { .. } => self.delete_next(now, edit),
             What::Restore => self.restored(now, &edit, note),
@@ -294,17 +301,17 @@ impl Machine {
     }
 
     /// On the disk before the tree, so that a closed task is not started again for something that was said before.
-    fn take_everything_back(&mut self, now: Timestamp, edit: Continuation, note: String) {
+    fn take_everything_back(&mut self, now: Timestamp, edit: &Continuation, note: String) {
         let task = edit.task;
         let bodies = self.unread_and_unanswered(task, "the task was closed");
         if bodies.is_empty() {
-            return self.closed(now, &edit, note);
+            return self.closed(now, edit, note);
         }
-        let next = Continuation { what: What::CloseTree { note }, ..edit };
+        let next = edit.goes_on_with(What::CloseTree { note });
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
-    fn empty_conversation(&mut self, now: Timestamp, edit: Continuation) {
+    fn empty_conversation(&mut self, now: Timestamp, edit: &Continuation) {
         let task = edit.task;
         let mut bodies = self.unread_and_unanswered(task, "the task was reset");
         if self.lives.get(&task).is_some_and(|life| life.state.turns != SessionState::default().turns) {
@@ -312,9 +319,9 @@ impl Machine {
             bodies.push(Body::from(HeadMoved { to, from, reason, carry: Box::default() }));
         }
         if bodies.is_empty() {
-            return self.start_over(now, &edit);
+            return self.start_over(now, edit);
         }
-        let next = Continuation { what: What::ResetTree, ..edit };
+        let next = edit.goes_on_with(What::ResetTree);
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
