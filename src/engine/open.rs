@@ -108,7 +108,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         project_budget: budget,
         hold,
     };
-    let ground = Ground { project: project.clone(), worktrees: folder.worktrees() };
+    let model = models.of_root().map(str::to_owned);
+    let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model };
     let machine = Machine::new(tree, ground, limits, ids.clone());
     let (sessions_reader, blobs) = (store.sessions().clone(), store.blobs().clone());
     let parts = Arc::new(Parts {

@@ -55,8 +55,9 @@ fn it_is_played_to_its_end_with_keys_alone() {
     session.wait_for("the end", over);
     session.select("Announce the end");
     session.wait_for_text("A line it is");
+    session.to_the_tasks();
     session.press("d");
-    session.wait_for_text("Time is up.");
+    session.wait_for_text("+   echo \"Time is up.\"");
     session.press("ctrl-q");
     let ended = session.wait_for_end();
     ended.assert_restored(1);

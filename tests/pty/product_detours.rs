@@ -54,9 +54,9 @@ fn a_message_is_finished_in_the_editor() {
     session.assert_settings_restored();
     session.traffic().assert_restored(1);
     session.send(b"some words from the editor\r");
-    session.wait_for_text("some words from the editor");
+    session.wait_until("the way back", || session.is_raw());
+    session.wait_for_text("› some words from the editor");
     assert_eq!(std::fs::read_to_string(world.path("given")).unwrap().trim_end(), "a draft");
-    assert!(session.is_raw());
     session.press("enter");
     session.wait_for_text("It was edited.");
     session.press("ctrl-q");

@@ -16,7 +16,8 @@ fn refused(world: &World) -> Ended {
 fn follow(world: &World, said: &str) {
     let hint = said.split('`').nth(1).unwrap_or_else(|| panic!("no command in {said}"));
     let hint = hint.replace('\n', "");
-    assert!(world.command("sh").args(["-c", &hint]).status().unwrap().success(), "{hint}");
+    let output = world.command("sh").args(["-c", &hint]).output().unwrap();
+    assert!(output.status.success(), "{hint}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

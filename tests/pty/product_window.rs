@@ -77,6 +77,7 @@ fn help_and_commands_lie_over_everything_and_go_away() {
         text.contains("agents") && !text.contains("what do you want to do?")
     });
     session.press("esc");
+    session.wait_for_text("Ctrl-Q quit");
     session.press("ctrl-q");
     session.wait_for_end().assert_restored(1);
 }
@@ -154,8 +155,7 @@ fn output_full_of_control_sequences_stays_text() {
     session.to_the_tasks();
     session.press("enter");
     session.wait_for_text("unfold");
-    session.press("K");
-    session.press("enter");
+    session.press("K K enter");
     session.wait_for("the output", |screen| text(screen).contains("red") && text(screen).contains("done"));
     session.press("q");
     let ended = session.wait_for_end();

@@ -196,7 +196,7 @@ fn after_a_kill_the_question_still_waits() {
     session.wait_for_text("1-9 choose");
     session.press("2");
     session.wait_for_text("✓ Add a greeting");
-    session.press("q");
+    session.press("ctrl-q");
     session.wait_for_end().assert_restored(1);
 }
 

@@ -33,6 +33,11 @@ fn screens() {
     let world = World::new();
     let mut session = at_the_question(&world);
     keep(&session, "main");
+    session.resize(200, 60);
+    session.wait_for("the large screen", |screen| text(screen).lines().count() == 60);
+    keep(&session, "large");
+    session.resize(120, 40);
+    session.wait_for("the usual screen", |screen| text(screen).lines().count() == 40);
 
     session.press("a");
     session.wait_for_text("3 Both");
@@ -41,23 +46,25 @@ fn screens() {
     session.press("ctrl-n");
     session.wait_for_text("1-9 choose");
     keep(&session, "ask");
-    session.resize(200, 60);
-    session.wait_for("the large screen", |screen| text(screen).lines().count() == 60);
-    keep(&session, "large");
     session.resize(80, 24);
-    session.wait_for("the small screen", |screen| text(screen).lines().count() == 24);
+    session
+        .wait_for("the small screen", |screen| text(screen).starts_with(" timer") && text(screen).contains("asks 1 "));
     keep(&session, "small");
     session.resize(120, 40);
     session.wait_for("the usual screen", |screen| text(screen).lines().count() == 40);
 
+    session.press("esc");
+    session.wait_for("the question to close", |screen| !text(screen).contains("1-9 choose"));
     session.select("Understand durations");
     session.press("d");
     session.wait_for_text("total=0");
+    session.focus("next file");
     keep(&session, "diff");
     session.press("?");
     session.wait_for_text("look for a word");
     keep(&session, "help");
     session.press("esc");
+    session.wait_for("the help to go", |screen| !text(screen).contains("look for a word"));
     session.press("ctrl-q");
     session.wait_for_end().assert_restored(1);
 

@@ -75,31 +75,44 @@ impl Models {
         if let Some(provider) = &self.only {
             return Ok(self.of_script(Arc::clone(provider), SCRIPTED));
         }
+        let (name, group, model) = self.wanted(is_root)?;
+        let provider = self.provider(name, group)?;
+        let wire = wire_of(group);
+        if wire == Wire::Scripted {
+            return Ok(self.of_script(provider, model));
+        }
+        let catalogue = self.catalogue(name, model, provider.as_ref()).await;
+        let facts = catalogue.facts(model).map_err(|error| Fault::config(error.to_string()))?;
+        Ok(Chosen { provider, gate: self.gates.of(name), wire, model: model.to_owned(), facts, catalogue })
+    }
+
+    /// Returns the name of the root's model, if one is set up. Nobody is asked.
+    pub fn of_root(&self) -> Option<&str> {
+        if self.only.is_some() {
+            return Some(SCRIPTED);
+        }
+        self.wanted(true).ok().map(|(_, _, model)| model)
+    }
+
+    /// Returns which auth group and which model the settings ask for.
+    fn wanted(&self, is_root: bool) -> Result<(&str, &AuthGroup, &str), Fault> {
         let (name, group) = match &self.choice.auth {
             Some(name) => self.settings.auth(name)?,
             None if is_root => self.settings.root_auth()?,
             None => self.settings.child_auth()?,
         };
         let configured = if is_root { self.settings.model.as_deref() } else { self.settings.child_model() };
-        let model = self.choice.model.as_deref().or(configured);
-        let provider = self.provider(name, group)?;
-        let wire = wire_of(group);
-        let model = match (model, wire) {
-            (Some(model), _) => model.to_owned(),
-            (None, Wire::Anthropic) => DEFAULT_ANTHROPIC.to_owned(),
-            (None, Wire::OpenaiResponses) => DEFAULT_OPENAI.to_owned(),
-            (None, Wire::Scripted) => SCRIPTED.to_owned(),
+        let model = match (self.choice.model.as_deref().or(configured), wire_of(group)) {
+            (Some(model), _) => model,
+            (None, Wire::Anthropic) => DEFAULT_ANTHROPIC,
+            (None, Wire::OpenaiResponses) => DEFAULT_OPENAI,
+            (None, Wire::Scripted) => SCRIPTED,
             (None, Wire::OpenaiChat) => {
                 return Err(Fault::config(format!("no model is chosen for the auth group \"{name}\""))
                     .hint("choose one: mxd config set model NAME"));
             }
         };
-        if wire == Wire::Scripted {
-            return Ok(self.of_script(provider, &model));
-        }
-        let catalogue = self.catalogue(name, &model, provider.as_ref()).await;
-        let facts = catalogue.facts(&model).map_err(|error| Fault::config(error.to_string()))?;
-        Ok(Chosen { provider, gate: self.gates.of(name), wire, model, facts, catalogue })
+        Ok((name, group, model))
     }
 
     fn of_script(&self, provider: Arc<dyn Provider>, model: &str) -> Chosen {

@@ -48,6 +48,8 @@ pub struct Ground {
     pub project: Project,
     /// Where worktrees are made.
     pub worktrees: PathBuf,
+    /// The model of the root, if one is set up.
+    pub model: Option<String>,
 }
 
 /// Who asks.

@@ -13,6 +13,7 @@ impl Machine {
     pub fn snapshot(&self) -> Snapshot {
         let project = ProjectView {
             budget: self.limits.project_budget,
+            model: self.ground.model.clone(),
             ..ProjectView::of(&self.ground.project, self.limits.max_running)
         };
         let tasks = self.tree.all().filter_map(|node| self.view(node.id)).collect();

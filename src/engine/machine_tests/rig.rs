@@ -396,6 +396,6 @@ fn machine(tree: &Tree, limits: &Limits, ids: &IdSource) -> Machine {
         created_at: Timestamp::EPOCH,
         extra: serde_json::Map::new(),
     };
-    let ground = Ground { project, worktrees: "/worktrees".into() };
+    let ground = Ground { project, worktrees: "/worktrees".into(), model: None };
     Machine::new(tree.clone(), ground, limits.clone(), ids.clone())
 }

@@ -24,6 +24,8 @@ pub enum Pick {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub label: String,
+    /// Other words under which it is looked for. They are not shown.
+    pub also: String,
     /// What stands at the right: keys, a path.
     pub note: String,
     /// A heading that opens a group; shown above the first of it while nothing is typed.
@@ -59,9 +61,13 @@ impl Chooser {
             self.found = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
             return;
         }
-        let labels = self.items.iter().map(|item| item.label.as_str());
-        let hits = Fuzzy::new(Names::Words).rank(&query, labels, MOST);
-        self.found = hits.into_iter().map(|hit| (hit.index, hit.letters)).collect();
+        let words: Vec<_> = self.items.iter().map(|item| format!("{} {}", item.label, item.also)).collect();
+        let hits = Fuzzy::new(Names::Words).rank(&query, words.iter().map(String::as_str), MOST);
+        let shown = |place: usize, letters: Vec<std::ops::Range<usize>>| {
+            let end = self.items[place].label.len();
+            letters.into_iter().filter(|range| range.end <= end).collect()
+        };
+        self.found = hits.into_iter().map(|hit| (hit.index, shown(hit.index, hit.letters))).collect();
     }
 
     pub fn step(&mut self, by: isize) {

@@ -24,6 +24,7 @@ pub fn open_palette(model: &mut Model) {
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
             label: format!("{}: {}", entry.name.replace('_', " "), entry.help),
+            also: entry.label.to_owned(),
             note: key.map(|chord| key_words(&chord.to_string())).unwrap_or_default(),
             group: None,
             pick: Pick::Act(entry.action),
@@ -52,6 +53,7 @@ pub fn open_help(model: &mut Model) {
             }
             items.push(Item {
                 label: entry.help.to_owned(),
+                also: format!("{} {}", entry.name.replace('_', " "), entry.label),
                 note: keys.join("  "),
                 group: Some(context.title()),
                 pick: Pick::Act(entry.action),
@@ -64,6 +66,7 @@ pub fn open_help(model: &mut Model) {
 pub fn open_projects(model: &mut Model, projects: Vec<ProjectChoice>) {
     let items = projects.into_iter().map(|project| Item {
         label: crate::base::sanitize::line(&project.name).into_owned(),
+        also: String::new(),
         note: format!("{} {}", crate::base::sanitize::line(&project.note), crate::base::sanitize::line(&project.path)),
         group: None,
         pick: Pick::Project(project.id),
@@ -76,6 +79,7 @@ pub fn open_colours(model: &mut Model, task: TaskId) {
         .iter()
         .map(|colour| Item {
             label: words::colour(*colour).to_owned(),
+            also: String::new(),
             note: String::new(),
             group: None,
             pick: Pick::Colour(task, Some(*colour)),
@@ -83,6 +87,7 @@ pub fn open_colours(model: &mut Model, task: TaskId) {
         .collect();
     items.push(Item {
         label: "no colour".to_owned(),
+        also: String::new(),
         note: String::new(),
         group: None,
         pick: Pick::Colour(task, None),
@@ -100,6 +105,7 @@ pub fn open_move(model: &mut Model, task: TaskId, cx: &Cx<'_>) {
     let items: Vec<_> = places
         .map(|parent| Item {
             label: model.world.title(parent),
+            also: String::new(),
             note: model.world.above(parent).next().map(|above| model.world.title(above)).unwrap_or_default(),
             group: None,
             pick: Pick::MoveBelow { task, parent },
@@ -115,6 +121,7 @@ fn open_themes(model: &mut Model) {
         group: None,
         pick: Pick::Theme(name.clone()),
         label: name,
+        also: String::new(),
     });
     choose(model, "theme", "which theme?", items.collect());
 }

@@ -82,7 +82,9 @@ impl Session {
     /// Selects the task with this title, on a screen wide enough for all panes.
     #[track_caller]
     pub fn select(&mut self, title: &str) {
-        for _ in 0..10 {
+        self.press("ctrl-up ctrl-up ctrl-up ctrl-up ctrl-up ctrl-up");
+        self.wait_for("the first task", |screen| headline(&super::picture::text(screen)) == "orchestrator");
+        for _ in 0..6 {
             let before = headline(&self.text());
             if before.contains(title) {
                 return;
@@ -91,6 +93,21 @@ impl Session {
             self.wait_for("another task", |screen| headline(&super::picture::text(screen)) != before);
         }
         panic!("there is no task {title:?}:\n{}", self.text());
+    }
+
+    /// Goes from pane to pane until the last line offers `hint`.
+    #[track_caller]
+    pub fn focus(&mut self, hint: &str) {
+        let last = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+        for _ in 0..5 {
+            let before = last(&self.text());
+            if before.contains(hint) {
+                return;
+            }
+            self.press("tab");
+            self.wait_for("another pane", |screen| last(&super::picture::text(screen)) != before);
+        }
+        panic!("no pane offers {hint:?}:\n{}", self.text());
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,14 @@ struct State {
     terminal: vt100::Parser,
     traffic: Vec<u8>,
     closing: bool,
+}
+
+impl State {
+    /// Tells whether no frame is being drawn.
+    fn is_whole(&self) -> bool {
+        let last = |mark: &[u8]| memchr::memmem::rfind(&self.traffic, mark);
+        last(b"\x1b[?2026h") <= last(b"\x1b[?2026l")
+    }
 }
 
 /// How a program ended, and what it left behind.
@@ -122,11 +130,11 @@ impl Session {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits until the screen is as `is_so` says, and returns its text.
+    /// Waits until the screen is as `is_so` says, and returns its text. A frame that is only half there is not looked at.
     #[track_caller]
     pub fn wait_for(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> String {
-        self.wait(what, |state| is_so(state.terminal.screen()));
-        self.text()
+        let state = self.wait(what, |state| state.is_whole() && is_so(state.terminal.screen()));
+        picture::text(state.terminal.screen())
     }
 
     /// Waits until the screen shows a text.
@@ -138,11 +146,11 @@ impl Session {
     /// Waits until the program has written bytes that `is_so` is content with.
     #[track_caller]
     pub fn wait_for_bytes(&self, what: &str, is_so: impl Fn(&[u8]) -> bool) {
-        self.wait(what, |state| is_so(&state.traffic));
+        drop(self.wait(what, |state| is_so(&state.traffic)));
     }
 
     #[track_caller]
-    fn wait(&self, what: &str, is_so: impl Fn(&State) -> bool) {
+    fn wait(&self, what: &str, is_so: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let state = self.shown.state.lock().unwrap();
         let (state, waited) = self.shown.changed.wait_timeout_while(state, BOUND, |state| !is_so(state)).unwrap();
         if waited.timed_out() {
@@ -151,6 +159,7 @@ impl Session {
             drop(state);
             panic!("{what} did not come. The screen:\n{screen}\nThe last bytes: {tail}");
         }
+        state
     }
 
     /// Waits for something that the program does elsewhere.
@@ -196,9 +205,10 @@ impl Session {
         picture::styled(self.shown.state.lock().unwrap().terminal.screen(), name)
     }
 
-    /// Returns the screen as it is now.
+    /// Returns the screen as of the last whole frame.
+    #[track_caller]
     pub fn screen(&self) -> vt100::Screen {
-        self.shown.state.lock().unwrap().terminal.screen().clone()
+        self.wait("the end of the frame", State::is_whole).terminal.screen().clone()
     }
 
     pub fn traffic(&self) -> Traffic {
