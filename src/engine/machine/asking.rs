@@ -94,7 +94,8 @@ impl Machine {
                 let acted_on = AskWithdrawn { id, reason: "the person left it as it is".to_owned() }.into();
                 let mut bodies = vec![answered, acted_on];
                 // What it was to be started for would start it again, at the next start of Matrix at the latest.
-                let unread = self.lives.get(&task).map(|life| life.state.messages.iter().map(|message| message.id).collect());
+                let unread =
+                    self.lives.get(&task).map(|life| life.state.messages.iter().map(|message| message.id).collect());
                 let unread: Vec<MessageId> = unread.unwrap_or_default();
                 if !unread.is_empty() {
                     bodies.push(MessagesWithdrawn { ids: unread }.into());
