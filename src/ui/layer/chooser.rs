@@ -33,6 +33,13 @@ pub struct Item {
     pub pick: Pick,
 }
 
+impl Item {
+    /// Returns the words under which it is found.
+    fn words(&self) -> String {
+        if self.also.is_empty() { self.label.clone() } else { format!("{} {}", self.label, self.also) }
+    }
+}
+
 /// The list.
 #[derive(Clone, Debug)]
 pub struct Chooser {
@@ -61,7 +68,7 @@ impl Chooser {
             self.found = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
             return;
         }
-        let words: Vec<_> = self.items.iter().map(|item| format!("{} {}", item.label, item.also)).collect();
+        let words: Vec<_> = self.items.iter().map(Item::words).collect();
         let hits = Fuzzy::new(Names::Words).rank(&query, words.iter().map(String::as_str), MOST);
         let shown = |place: usize, letters: Vec<std::ops::Range<usize>>| {
             let end = self.items[place].label.len();

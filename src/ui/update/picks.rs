@@ -24,7 +24,7 @@ pub fn open_palette(model: &mut Model) {
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
             label: format!("{}: {}", entry.name.replace('_', " "), entry.help),
-            also: entry.label.to_owned(),
+            also: String::new(),
             note: key.map(|chord| key_words(&chord.to_string())).unwrap_or_default(),
             group: None,
             pick: Pick::Act(entry.action),
