@@ -49,15 +49,13 @@ pub fn picture(screen: &Screen) -> String {
 const FACE: Rgb = (0xd0, 0xd4, 0xd2);
 const GROUND: Rgb = (0x10, 0x14, 0x13);
 
-/// Returns the colour that most of the screen has behind it.
+/// Returns the colour behind most of the left edge, where nothing lies over the panes.
 fn ground(screen: &Screen) -> Rgb {
-    let (rows, columns) = screen.size();
+    let (rows, _) = screen.size();
     let mut counts: BTreeMap<Rgb, usize> = BTreeMap::new();
     for row in 0..u16::from(rows) {
-        for column in 0..u16::from(columns) {
-            let colour = screen.cell(row, column).map_or(GROUND, |cell| rgb(cell.bgcolor(), GROUND));
-            *counts.entry(colour).or_default() += 1;
-        }
+        let colour = screen.cell(row, 0).map_or(GROUND, |cell| rgb(cell.bgcolor(), GROUND));
+        *counts.entry(colour).or_default() += 1;
     }
     counts.into_iter().max_by_key(|(_, count)| *count).map_or(GROUND, |(colour, _)| colour)
 }
