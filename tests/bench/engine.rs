@@ -48,11 +48,10 @@ pub fn measure(report: &mut Report) -> Outcome {
 /// What a crowd came to.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Crowd {
-    /// From the moment when all of them were at work to the moment when the last had nothing left but to say so.
+    /// From the moment when all of them were at work to the end of the last.
     seconds: f64,
-    /// From the first command to the last completion: worktrees, and what is looked at before a task may pass, included.
+    /// The same from the first command on, worktrees included.
     total_seconds: f64,
-    /// In `seconds`.
     cpu_seconds: f64,
     peak_bytes: u64,
 }
@@ -63,9 +62,6 @@ struct AtOnce {
     answered: Mutex<HashMap<Vec<u8>, usize>>,
     all: Barrier,
     begun: OnceLock<(Instant, f64)>,
-    finished: AtomicUsize,
-    ended: OnceLock<(Instant, f64)>,
-    agents: usize,
     failures: AtomicUsize,
 }
 
@@ -76,9 +72,6 @@ impl AtOnce {
             answered: Mutex::default(),
             all: Barrier::new(agents),
             begun: OnceLock::new(),
-            finished: AtomicUsize::new(0),
-            ended: OnceLock::new(),
-            agents,
             failures: AtomicUsize::new(0),
         }
     }
@@ -127,10 +120,7 @@ impl Provider for AtOnce {
             let number = self.number(&call.body);
             if number == 0 {
                 self.all.wait().await;
-                self.begun.get_or_init(now);
-            }
-            if number == self.turns && self.finished.fetch_add(1, Ordering::Relaxed) + 1 == self.agents {
-                self.ended.get_or_init(now);
+                self.begun.get_or_init(|| (Instant::now(), cpu_seconds().unwrap_or_default()));
             }
             self.response(number)
         })
@@ -198,7 +188,7 @@ impl Site {
 
 fn crowd_rows(report: &mut Report) -> Outcome {
     let what = |figure: &str| format!("engine, {AGENTS} agents, {TURNS} turns each: {figure}");
-    let names = ["turns", "turns, from the first command to the last completion", "processor", "memory"].map(what);
+    let names = ["turns", "turns with worktrees made first", "processor", "memory"].map(what);
     if !names.iter().any(|name| report.wants(name)) {
         return Ok(());
     }
@@ -206,7 +196,7 @@ fn crowd_rows(report: &mut Report) -> Outcome {
     for _ in 0..ROUNDS {
         rounds.push((in_child("engine")?, in_child("bare")?));
     }
-    let turns = (AGENTS * TURNS) as f64;
+    let turns = (AGENTS * (TURNS + 1)) as f64;
     let median = |figure: &dyn Fn(&(Crowd, Crowd)) -> f64| {
         let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
         figures.sort_by(f64::total_cmp);
@@ -301,21 +291,16 @@ async fn without_engine() -> Outcome<Crowd> {
 }
 
 fn tally(begun: Instant, provider: &AtOnce) -> Outcome<Crowd> {
-    let (first, cpu_before) = provider.begun.get().ok_or("nobody was at work")?;
-    let (last, cpu_after) = provider.ended.get().ok_or("not everybody got to the end")?;
+    let (at_work, cpu) = provider.begun.get().ok_or("nobody was at work")?;
     if provider.failures.load(Ordering::Relaxed) > 0 {
         return Err("a call could not be made".into());
     }
     Ok(Crowd {
-        seconds: last.duration_since(*first).as_secs_f64(),
+        seconds: at_work.elapsed().as_secs_f64(),
         total_seconds: begun.elapsed().as_secs_f64(),
-        cpu_seconds: cpu_after - cpu_before,
+        cpu_seconds: cpu_seconds()? - cpu,
         peak_bytes: probe::status_bytes("VmHWM:")?,
     })
-}
-
-fn now() -> (Instant, f64) {
-    (Instant::now(), cpu_seconds().unwrap_or_default())
 }
 
 /// Returns what this process has used of the processors, all threads together.
