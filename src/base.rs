@@ -7,6 +7,7 @@ pub mod clock;
 pub mod fault;
 pub mod id;
 pub mod json;
+pub mod keys;
 pub mod money;
 pub mod sanitize;
 pub mod secret;

@@ -2,16 +2,25 @@
 //!
 //! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
+mod asks;
 mod check;
 mod config;
 mod console;
+mod cost;
+mod demo;
 mod diary;
 mod init;
 mod log;
 mod mcp;
 mod place;
+mod plain;
 mod projects;
+mod run;
+mod say;
+mod screen;
+mod task;
 mod tree;
+mod work;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,23 +32,44 @@ use console::{Console, Failure};
 
 /// Terminal mission control for a tree of coding agents.
 #[derive(Parser)]
-#[command(name = "mxd", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(name = "mxd", version, about, disable_help_subcommand = true)]
 struct Cli {
     /// Work on the repository at PATH instead of the one you are in.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
     project: Option<PathBuf>,
+    /// Without a full screen: lines that are only ever added, for screen readers and plain terminals.
+    #[arg(long)]
+    plain: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Play the whole job offline, on a small repository in a temporary folder. The model is scripted.
+    Demo(demo::Args),
     /// Register a repository and write its `.mxd` folder. Never overwrites, makes no commit unless asked.
     Init(init::Args),
     /// Read and change settings.
     Config(config::Args),
     /// Look at, try out and approve servers of external tools.
     Mcp(mcp::Args),
+    /// Let the agents work, without a screen: on a goal, or on what is in progress.
+    Run(run::Args),
+    /// Say something to a task.
+    Send(say::SendArgs),
+    /// List what waits for you.
+    Asks(asks::Args),
+    /// Answer a question, with the number of a choice or in your own words.
+    Answer(say::AnswerArgs),
+    /// Stop a task and what is below it, or everything.
+    Stop(say::StopArgs),
+    /// Make, change, move, close, reset and delete tasks.
+    Task(task::Args),
+    /// Bring the worktree of a task back from its branch or its archive.
+    Restore(task::RestoreArgs),
+    /// Show what was spent.
+    Cost(cost::Args),
     /// List the registered repositories.
     Projects(projects::Args),
     /// Show the tasks of this project.
@@ -56,6 +86,8 @@ mod exit {
     pub const PROBLEMS: u8 = 1;
     /// The machine, or the program itself, let us down.
     pub const FAILED: u8 = 1;
+    /// Something waits for the person.
+    pub const WAITING: u8 = 2;
     /// The command, or the configuration, cannot work as it is.
     pub const USAGE: u8 = 3;
 }
@@ -77,13 +109,24 @@ pub fn main() -> ExitCode {
     let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {
-        Command::Init(args) => init::run(&mut console, &place, &args),
-        Command::Config(args) => config::run(&mut console, &place, args),
-        Command::Mcp(args) => mcp::run(&mut console, &place, args),
-        Command::Projects(args) => projects::run(&mut console, &args),
-        Command::Tree(args) => tree::run(&mut console, &place, &args),
-        Command::Log(args) => log::run(&mut console, &place, &args),
-        Command::Check(args) => check::run(&mut console, &place, &args),
+        None if cli.plain => plain::run(&mut console, &place),
+        None => screen::run(&mut console, &place),
+        Some(Command::Demo(args)) => demo::run(&mut console, &args),
+        Some(Command::Init(args)) => init::run(&mut console, &place, &args),
+        Some(Command::Config(args)) => config::run(&mut console, &place, args),
+        Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
+        Some(Command::Run(args)) => run::run(&mut console, &place, &args),
+        Some(Command::Send(args)) => say::send(&mut console, &place, &args),
+        Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),
+        Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),
+        Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
+        Some(Command::Task(args)) => task::run(&mut console, &place, args),
+        Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
+        Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
+        Some(Command::Projects(args)) => projects::run(&mut console, &args),
+        Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
+        Some(Command::Log(args)) => log::run(&mut console, &place, &args),
+        Some(Command::Check(args)) => check::run(&mut console, &place, &args),
     };
     match done {
         Ok(code) => ExitCode::from(code),

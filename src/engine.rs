@@ -1,7 +1,23 @@
 //! The orchestrator of one project: the tree, delivery, launches, completions, Asks, budgets.
 //!
 //! [`command`], [`snapshot`] and [`update`] are the boundary: plain data, all that a screen or another front end sees.
+//! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
 pub mod command;
+pub mod door;
+mod driver;
+pub mod feed;
+pub mod handle;
+pub mod machine;
+pub mod open;
+mod post;
+pub mod request;
 pub mod snapshot;
+pub mod stall;
+pub mod tools;
+pub mod tree_text;
 pub mod update;
+
+pub use driver::models;
+pub use handle::Handle;
+pub use open::{Options, open};

@@ -1,6 +1,46 @@
 //! Git, as far as Matrix needs it. The only room that knows what a repository looks like.
 //!
-//! Reading goes through libgit2. Nothing here knows what a task is.
+//! Reading goes through libgit2; the `git` program runs where its behaviour is the contract, through one module. Of tasks
+//! this room knows their ids and nothing else. The doors:
+//!
+//! - [`place::Place`]: which repository a folder is in, and its base branch; [`commit::only`]: a commit in the person's name.
+//! - [`branch`]: what a task's branch and worktree are called.
+//! - [`Worktrees`]: `open`, `create`, `ensure`, `remove`, `restore`, `stray`, `tidy`, `empty_trash`, `unlock_index`, `checkout`.
+//! - [`status`]: `dirty`, `diffstat`, `drift` of a [`Checkout`].
+//! - [`include::copy`]: ignored files that a new worktree gets.
+//! - [`Worktrees`] again: `take_snapshot`, `snapshots`, `put_back`, `prune_snapshots` (see [`snapshot`]), and `preview`,
+//!   `land`, `undo_landing`, `recover_landings` (see [`merge`]).
+//! - [`diff`]: `between`, `since_base`; [`radar::Radar`]: which live branches would conflict.
+//! - [`AgentGit`]: git in the environment of agents' processes.
 
+pub mod agent_env;
+pub mod branch;
+mod capture;
 pub mod commit;
+mod conflict;
+pub mod diff;
+mod entry;
+mod error;
+pub mod fresh;
+pub mod include;
+pub mod merge;
+pub mod patch;
 pub mod place;
+mod program;
+pub mod radar;
+mod refs;
+mod situation;
+mod smudge;
+pub mod snapshot;
+pub mod status;
+pub mod worktree;
+mod worktree_files;
+
+pub use agent_env::AgentGit;
+pub use capture::LeftOut;
+pub use entry::Head;
+pub use error::Error;
+pub use program::Checkout;
+pub use worktree::{
+    BranchFate, Known, Removal, Removed, Restored, Standing, Start, Stray, Uncommitted, Wanted, Why, Worktrees,
+};

@@ -4,6 +4,7 @@
 //! `tests/it/architecture.rs`.
 
 pub mod agent;
+pub mod app;
 pub mod base;
 pub mod cli;
 pub mod config;
@@ -13,4 +14,8 @@ pub mod model;
 pub mod process;
 pub mod provider;
 pub mod store;
+pub mod term;
+pub mod text;
+pub mod theme;
 pub mod tools;
+pub mod ui;

@@ -11,6 +11,7 @@ mod child;
 mod end;
 pub mod environment;
 mod harden;
+mod lent;
 pub mod orphans;
 pub mod output;
 mod record;
@@ -22,6 +23,7 @@ pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, comma
 pub use end::{GRACE, end_marked};
 pub use environment::Environment;
 pub use harden::hide_own_memory;
+pub use lent::on_terminal;
 pub use orphans::{Ended, sweep};
 pub use output::{Capture, Glimpse};
 pub use spool::SPOOL_CAP;

@@ -7,6 +7,7 @@
 pub mod blobs;
 pub mod chain;
 pub mod check;
+pub mod digest;
 pub mod disk;
 pub mod files;
 pub mod fork;
@@ -24,6 +25,7 @@ pub mod writer;
 mod error;
 
 pub use blobs::Blobs;
+pub use digest::Digests;
 pub use disk::{Disk, RealDisk};
 pub use error::StoreError;
 pub use lock::EngineLock;

@@ -6,7 +6,9 @@ use crate::agent::machine::About;
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, InterruptReason, Repaired, ResumeShape, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
-use crate::model::message::Source;
+use crate::model::message::{Message, Source};
+
+const STOPPED: Exit = Exit::Interrupted(InterruptReason::Stopped);
 
 /// How a session was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +42,10 @@ impl Resume {
     /// Tells whether a run would have anything to do. Where it would not, none is started: a restart with fifty
     /// sleeping agents makes no call and starts no process.
     pub fn owes_work(&self, state: &SessionState) -> bool {
-        let spoken_to = state.messages.iter().any(|message| message.from.wakes());
+        // What the person stopped stays stopped, until somebody says something after that.
+        let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED).map(|last| last.event.ulid());
+        let heeded = |message: &Message| stop.is_none_or(|stop| message.id.ulid() > stop);
+        let spoken_to = state.messages.iter().any(|message| message.from.wakes() && heeded(message));
         if spoken_to || !state.decisions.is_empty() {
             return true;
         }
@@ -53,7 +58,7 @@ impl Resume {
             return true;
         }
         let cut_short = state.messages.iter().any(|message| message.from == Source::Interrupt);
-        let stopped = state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped));
+        let stopped = stop.is_some();
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,
             Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => false,

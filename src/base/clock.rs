@@ -32,6 +32,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Returns how long after `earlier` this is: nothing, if it is before it.
+    pub fn since(self, earlier: Self) -> std::time::Duration {
+        std::time::Duration::from_millis(u64::try_from(self.as_millis() - earlier.as_millis()).unwrap_or(0))
+    }
+
     /// Returns the moment so much later.
     pub fn later(self, wait: std::time::Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))

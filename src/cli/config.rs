@@ -216,20 +216,30 @@ pub(super) fn change(
     layer: Layer,
     edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
 ) -> Result<(), Failure> {
+    change_quietly(here, home, layer, edit)?;
+    console.line(&format!("{} changed", file_of(here, home, layer)?.display()))
+}
+
+/// Changes the file of a layer.
+pub(super) fn change_quietly(
+    here: &Here,
+    home: &Home,
+    layer: Layer,
+    edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
+) -> Result<(), Fault> {
     let path = file_of(here, home, layer)?;
     // One lock for all files, in our own folder: a repository is no place for one.
     let _guard = lock::exclusive(&home.config().with_extension("lock"))?;
     let bytes = place::read(&path)?.unwrap_or_default();
     let Ok(text) = str::from_utf8(&bytes) else {
         let fault = Fault::config(format!("{} is not valid UTF-8", path.display()));
-        return Err(kept(fault.hint("correct it in an editor; nothing was changed"), &path, &bytes).into());
+        return Err(kept(fault.hint("correct it in an editor; nothing was changed"), &path, &bytes));
     };
     let changed = edit(&Edit { layer, file: &path, text }).map_err(|error| match error {
         EditError::Broken(_) => kept(error.into(), &path, &bytes),
         EditError::Path(_) | EditError::Nowhere(_) | EditError::Refused(_) | EditError::NotSet { .. } => error.into(),
     })?;
-    write(&path, layer, &changed)?;
-    console.line(&format!("{} changed", path.display()))
+    write(&path, layer, &changed)
 }
 
 /// Keeps a copy of a file that was not changed because nobody can tell what it says, and adds where it is.

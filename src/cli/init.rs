@@ -4,14 +4,13 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::base::{Clock, Fault, ProjectId, SystemClock};
+use crate::base::Fault;
 use crate::cli::console::{Console, Outcome};
-use crate::cli::place::{Here, home, new_ids, registry};
+use crate::cli::place::{Here, home, new_project, registry};
 use crate::config::paths::RepoFiles;
 use crate::config::setup_hook;
 use crate::git::commit;
 use crate::git::place::Place;
-use crate::model::Project;
 use crate::store::StoreError;
 
 #[derive(clap::Args)]
@@ -62,18 +61,6 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     }
     console.finish()?;
     Ok(0)
-}
-
-fn new_project(top: &Path, branch: &str) -> Project {
-    let name = top.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
-    Project {
-        id: ProjectId::fresh(&new_ids()),
-        name,
-        path: top.to_owned(),
-        base_branch: branch.to_owned(),
-        created_at: SystemClock.now(),
-        extra: serde_json::Map::new(),
-    }
 }
 
 /// Writes what is not there yet. Returns what was written, from the repository's top.

@@ -1,6 +1,6 @@
 //! `mxd log`: the session of a task, for people, for programs, or as it is on disk.
 
-mod entry;
+pub mod entry;
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::{Fault, IdSource, SystemClock};
+use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
 use crate::config::paths::{Home, ProjectFolder, RepoFiles};
 use crate::config::{Environment, Layer, LayerFile, Merged, merge};
 use crate::git::place::{Place, PlaceError};
@@ -13,6 +13,7 @@ use crate::store::registry::Registry;
 use crate::store::{Sessions, StoreError};
 
 /// Where the person stands.
+#[derive(Clone)]
 pub struct Here {
     chosen: Option<PathBuf>,
 }
@@ -76,6 +77,17 @@ impl Here {
         }
     }
 
+    /// As [`Here::located`]. A repository that is not registered yet is: work begins without a ceremony.
+    pub fn located_or_registered(&self, home: &Home) -> Result<Located, Fault> {
+        let place = self.repository()?;
+        let registry = registry(home);
+        let project = match registry.find_path(&place.top)? {
+            Some(project) => project,
+            None => registry.register(new_project(&place.top, &place.branch()?))?,
+        };
+        Ok(Located { folder: home.project(project.id), project })
+    }
+
     /// As [`Here::located`], or nothing if there is no project here.
     pub fn try_located(&self, home: &Home) -> Result<Option<Located>, Fault> {
         match Place::of(&self.folder()?) {
@@ -118,4 +130,17 @@ impl Here {
 /// Returns the content of a file, or nothing if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
     Ok(disk::read_all(&RealDisk, path).map_err(StoreError::io("read", path))?)
+}
+
+/// Returns a project for the repository whose top folder is `top`.
+pub fn new_project(top: &Path, branch: &str) -> Project {
+    let name = top.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
+    Project {
+        id: ProjectId::fresh(&new_ids()),
+        name,
+        path: top.to_owned(),
+        base_branch: branch.to_owned(),
+        created_at: SystemClock.now(),
+        extra: serde_json::Map::new(),
+    }
 }

@@ -93,6 +93,11 @@ impl ProjectFolder {
         self.root.join("tree.json")
     }
 
+    /// What the sessions add up to, so that a start need not read them. Can be deleted at any time.
+    pub fn digests(&self) -> PathBuf {
+        self.root.join("digests.json")
+    }
+
     /// The file whose lock decides who may write. Never removed.
     pub fn lock(&self) -> PathBuf {
         self.root.join("engine.lock")

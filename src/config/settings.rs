@@ -39,6 +39,8 @@ pub struct Settings {
     pub approved_mcp_servers: Vec<String>,
     pub theme: String,
     pub keys: BTreeMap<String, KeyBinding>,
+    /// Whether the screen takes clicks and the wheel.
+    pub mouse: bool,
     pub notify: Notify,
     /// How many sessions of closed tasks are kept. Nothing: all.
     pub session_keep: Option<u32>,

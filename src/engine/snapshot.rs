@@ -17,6 +17,9 @@ pub struct Snapshot {
     pub root: TaskId,
     /// Every task, parents before their sub tasks, in the order the person sees.
     pub tasks: Vec<TaskView>,
+    /// Whether nothing happens before somebody says something.
+    #[serde(default)]
+    pub quiet: bool,
 }
 
 impl Snapshot {
@@ -91,6 +94,26 @@ pub struct TaskView {
 }
 
 impl TaskView {
+    /// Returns the view of a task of which nothing but its node is known.
+    pub fn of(node: TaskNode) -> Self {
+        Self {
+            node,
+            activity: Activity::Idle,
+            since: None,
+            alive: false,
+            waits: None,
+            retry: None,
+            asks: Vec::new(),
+            unread: Vec::new(),
+            usage: UsageTotals::default(),
+            turns: 0,
+            processes: Vec::new(),
+            last: None,
+            model: None,
+            diff: None,
+        }
+    }
+
     /// Returns how full the context was at the last request.
     pub fn context(&self) -> Option<ContextSize> {
         self.usage.context

@@ -37,6 +37,8 @@ pub enum Update {
     Notice {
         notice: Notice,
     },
+    /// Nothing happens any more before somebody says something.
+    Quiet,
     /// Updates were left out: take a new snapshot and read transcripts again.
     Resync,
     /// The engine has ended.

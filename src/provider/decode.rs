@@ -183,7 +183,9 @@ fn rename_repeated(blocks: &mut [ResponseBlock], salt: &str) {
         if seen.insert(call.call.clone()) {
             continue;
         }
-        let own = (position..).map(|number| format!("call_{salt}_{number}")).find(|id| taken.insert(id.clone()));
+        // Each number in turn: of so many calls, one of the next so many numbers is free.
+        let last = position + taken.len();
+        let own = (position..=last).map(|number| format!("call_{salt}_{number}")).find(|id| taken.insert(id.clone()));
         call.call = own.unwrap_or_default();
     }
 }

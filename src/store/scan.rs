@@ -101,12 +101,14 @@ impl<'f> Forward<'f> {
     }
 }
 
-/// Goes through a file from `end` back to its beginning.
+/// Goes through a file from `end` back to its beginning, or to where it is told to stop.
 pub struct Backward<'f> {
     file: &'f dyn DiskFile,
     /// What was read and not yet handed out: the file's bytes from `start` on.
     buffer: Vec<u8>,
     start: u64,
+    /// Where the first line begins: nothing before it is looked at.
+    floor: u64,
     /// A newline stands right behind the buffer.
     terminated: bool,
     done: bool,
@@ -115,8 +117,14 @@ pub struct Backward<'f> {
 impl<'f> Backward<'f> {
     /// Starts at `end`. A newline directly before it ends the last line; it does not start an empty one.
     pub fn new(file: &'f dyn DiskFile, end: u64) -> io::Result<Self> {
-        let mut scanner = Self { file, buffer: Vec::new(), start: end, terminated: false, done: end == 0 };
-        if end > 0 {
+        Self::above(file, 0, end)
+    }
+
+    /// As [`Backward::new`], and goes back no further than to `floor`, where a line begins.
+    pub fn above(file: &'f dyn DiskFile, floor: u64, end: u64) -> io::Result<Self> {
+        let done = end <= floor;
+        let mut scanner = Self { file, buffer: Vec::new(), start: end, floor, terminated: false, done };
+        if !done {
             scanner.extend()?;
             if scanner.buffer.last() == Some(&b'\n') {
                 scanner.buffer.pop();
@@ -126,7 +134,7 @@ impl<'f> Backward<'f> {
         Ok(scanner)
     }
 
-    /// Returns the line before the one returned last, or nothing at the beginning of the file.
+    /// Returns the line before the one returned last, or nothing at the beginning.
     pub fn next_line(&mut self) -> io::Result<Option<OwnedSpan>> {
         if self.done {
             return Ok(None);
@@ -139,9 +147,9 @@ impl<'f> Backward<'f> {
                 let offset = self.start + at as u64 + 1;
                 return Ok(Some(self.hand_out(offset, bytes, oversized)));
             }
-            if self.start == 0 {
+            if self.start == self.floor {
                 let bytes = std::mem::take(&mut self.buffer);
-                return Ok(Some(self.hand_out(0, bytes, oversized)));
+                return Ok(Some(self.hand_out(self.floor, bytes, oversized)));
             }
             if self.buffer.len() > MAX_LINE {
                 oversized = true;
@@ -169,7 +177,7 @@ impl<'f> Backward<'f> {
 
     /// Reads a piece before the buffer and returns its length.
     fn extend(&mut self) -> io::Result<usize> {
-        let want = (self.buffer.len().max(CHUNK) as u64).min(self.start);
+        let want = (self.buffer.len().max(CHUNK) as u64).min(self.start - self.floor);
         let piece = usize::try_from(want).unwrap_or(CHUNK);
         let mut bytes = vec![0; piece];
         let read = self.file.read_at(&mut bytes, self.start - want)?;

@@ -176,18 +176,24 @@ impl Sessions {
         Ok(damage.unwrap_or_default())
     }
 
+    /// Opens the session's file. Nothing if the task has no session.
+    pub(in crate::store) fn open(&self, task: TaskId) -> Result<Option<Box<dyn DiskFile>>, StoreError> {
+        let path = self.path(task);
+        match self.disk.open(&path, Open::Read) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::io("open", &path)(error)),
+        }
+    }
+
     /// Runs `read` on the session's file. Nothing if the task has no session.
     fn with_file<T>(
         &self,
         task: TaskId,
         read: impl FnOnce(&dyn DiskFile, &Tail) -> io::Result<T>,
     ) -> Result<Option<T>, StoreError> {
+        let Some(file) = self.open(task)? else { return Ok(None) };
         let path = self.path(task);
-        let file = match self.disk.open(&path, Open::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StoreError::io("open", &path)(error)),
-        };
         let tail = tail::inspect(file.as_ref()).map_err(StoreError::io("read the end of", &path))?;
         read(file.as_ref(), &tail).map(Some).map_err(StoreError::io("read", &path))
     }

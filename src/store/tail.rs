@@ -38,9 +38,15 @@ impl Tail {
 
 /// Reads as much of the end of `file` as it takes to know where it stands.
 pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
+    inspect_above(file, 0)
+}
+
+/// As [`inspect`], for a file that is known to be good up to `floor`, where a line begins. No head: nothing counts above
+/// it.
+pub fn inspect_above(file: &dyn DiskFile, floor: u64) -> io::Result<Tail> {
     let len = file.len()?;
     let mut tail = Tail { good: len, len, ..Tail::default() };
-    let mut lines = Backward::new(file, len)?;
+    let mut lines = Backward::above(file, floor, len)?;
     let mut next = lines.next_line()?;
 
     while let Some(span) = next.take_if(|span| !span.terminated) {

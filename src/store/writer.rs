@@ -149,6 +149,21 @@ impl Store {
         self.ask(|answer| Command::Append { session, run, bodies, answer }).await
     }
 
+    /// As [`Store::append_batch`], asked for at once: what is asked for first stands first, whoever waits for it first.
+    pub fn submit(
+        &self,
+        session: TaskId,
+        run: Option<RunId>,
+        bodies: Vec<Body>,
+    ) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send + 'static {
+        let (answer, result) = oneshot::channel();
+        let sent = self.inner.commands.send(Command::Append { session, run, bodies, answer });
+        async move {
+            sent.map_err(|_| StoreError::Closed)?;
+            result.await.map_err(|_| StoreError::Closed)?
+        }
+    }
+
     /// Copies the active conversation of one session into another that has none, closed by what `plan` says.
     pub async fn copy_session(
         &self,

@@ -24,7 +24,9 @@ pub fn page(registry: &Registry) -> String {
         };
         let _ =
             write!(out, "\n## {}\n\n`{}` · {effect}\n\n{}\n", names::shown(&spec.name), spec.name, spec.description);
-        if let Ok(schema) = spec.schema.read::<Value>() {
+        if let Ok(schema) = spec.schema.read::<Value>()
+            && schema["properties"].as_object().is_some_and(|fields| !fields.is_empty())
+        {
             out.push_str("\n| field | type | |\n|---|---|---|\n");
             fields(&mut out, &schema, "");
         }

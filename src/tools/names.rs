@@ -12,12 +12,25 @@ pub const OWN: &str = "mxd";
 
 pub const BACKGROUND: &str = "background";
 pub const BASH: &str = "bash";
+pub const CLARIFY: &str = "clarify";
+pub const CLOSE_TASK: &str = "close_task";
+pub const CREATE_TASK: &str = "create_task";
+pub const DELETE_TASK: &str = "delete_task";
 pub const DONE: &str = "done";
 pub const EDIT_FILE: &str = "edit_file";
 pub const FORK_TASK_CONTEXT: &str = "fork_task_context";
+pub const GET_TASK: &str = "get_task";
+pub const GET_TREE: &str = "get_tree";
 pub const LIST_FILES: &str = "list_files";
+pub const LIST_PROJECTS: &str = "list_projects";
 pub const READ_FILE: &str = "read_file";
+pub const REORDER_TASKS: &str = "reorder_tasks";
+pub const RESET_TASK: &str = "reset_task";
 pub const SEARCH: &str = "search";
+pub const SEARCH_TASKS: &str = "search_tasks";
+pub const SEND_MESSAGE: &str = "send_message";
+pub const SEND_MESSAGE_TO_PROJECT: &str = "send_message_to_project";
+pub const UPDATE_TASK: &str = "update_task";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 

@@ -4,7 +4,9 @@
 //! does not. `cargo bench -- append` runs the rows whose name contains the word; `--json` prints one object per row.
 
 mod append;
+mod engine;
 mod fixture;
+mod git;
 mod growth;
 mod http_turns;
 mod open;
@@ -39,6 +41,9 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     if arguments.first().is_some_and(|first| first == http_turns::SERVER) {
         return http_turns::serve(&arguments[1..]);
     }
+    if arguments.first().is_some_and(|first| first == engine::CHILD) {
+        return engine::child(&arguments[1..]);
+    }
     // Cargo says that this is a bench; we know.
     arguments.retain(|argument| argument != "--bench");
     let json = arguments.iter().any(|argument| argument == "--json");
@@ -52,5 +57,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     turns::measure(&mut report)?;
     http_turns::measure(&mut report)?;
     tools::measure(&mut report)?;
+    engine::measure(&mut report)?;
+    git::measure(&mut report)?;
     report.finish()
 }

@@ -175,7 +175,7 @@ pub fn child(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-fn status_bytes(field: &str) -> Outcome<u64> {
+pub fn status_bytes(field: &str) -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)).ok_or("the system does not tell")?;
     let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;

@@ -134,17 +134,21 @@ fn turn_row(report: &mut Report, turns: usize, durability: Durability, name: &st
 }
 
 pub fn open(folder: &Path, durability: Durability) -> Outcome<Store> {
+    open_at(&folder.join("sessions"), &folder.join("blobs"), durability)
+}
+
+pub fn open_at(sessions: &Path, blobs: &Path, durability: Durability) -> Outcome<Store> {
     Ok(Store::start(Options {
         disk: Arc::new(RealDisk),
         clock: Arc::new(SystemClock),
         ids: fixture::ids(),
-        sessions: folder.join("sessions"),
-        blobs: folder.join("blobs"),
+        sessions: sessions.to_owned(),
+        blobs: blobs.to_owned(),
         durability,
     })?)
 }
 
-/// Runs an agent to its end.
+/// Lets one agent work, without an engine, until it says that it is done.
 pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider: Arc<dyn Provider>) -> Outcome {
     let (tools, completions) = workshop::context(root, data)?;
     let ids = fixture::ids();

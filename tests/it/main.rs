@@ -31,6 +31,32 @@ mod cli_pages;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
+mod engine_boot;
+#[cfg(test)]
+mod engine_cli;
+#[cfg(test)]
+mod engine_family;
+#[cfg(test)]
+mod engine_places;
+#[cfg(test)]
+mod engine_simulation;
+#[cfg(test)]
+mod engine_support;
+#[cfg(test)]
+mod git_archive;
+#[cfg(test)]
+mod git_diff;
+#[cfg(test)]
+mod git_merge;
+#[cfg(test)]
+mod git_snapshot;
+#[cfg(test)]
+mod git_status;
+#[cfg(test)]
+mod git_support;
+#[cfg(test)]
+mod git_worktrees;
+#[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]
 mod mcp_cli;
@@ -54,6 +80,8 @@ mod store_concurrency;
 mod store_crash;
 #[cfg(test)]
 mod store_damage;
+#[cfg(test)]
+mod store_digest;
 #[cfg(test)]
 mod store_faults;
 #[cfg(test)]

@@ -111,6 +111,9 @@ impl Servers {
 
     /// Returns the records of running processes.
     pub fn records(&self) -> usize {
-        std::fs::read_dir(self.bench.data.join("running")).map_or(0, Iterator::count)
+        let is_note = |entry: &std::io::Result<std::fs::DirEntry>| {
+            entry.as_ref().is_ok_and(|entry| entry.path().extension() == Some("json".as_ref()))
+        };
+        std::fs::read_dir(self.bench.data.join("running")).map_or(0, |entries| entries.filter(is_note).count())
     }
 }

@@ -8,11 +8,13 @@ use mxd::base::{AskId, EventId, IdSource, MessageId, TaskId};
 use mxd::model::ask::{Answer, AnsweredBy};
 use mxd::model::content::Content;
 use mxd::model::event::{
-    AskAnswered, AskWithdrawn, BackgroundRef, Body, Event, ForkMarker, MessagesConsumed, MessagesWithdrawn, ToolResult,
+    AskAnswered, AskWithdrawn, BackgroundRef, Batch, Body, Event, ForkMarker, MessagesConsumed, MessagesWithdrawn,
+    ToolResult,
 };
 use mxd::model::fold::SessionState;
 use mxd::model::message::{Message, Source};
-use mxd::store::{Sessions, Store};
+use mxd::store::digest::Summary;
+use mxd::store::{Digests, Sessions, Store, line};
 use proptest::prelude::*;
 
 use crate::support::sim_disk::SimDisk;
@@ -36,6 +38,18 @@ enum Step {
     },
     Fork,
     Reopen,
+    /// Keeps what the sessions add up to, as a program that ends does.
+    Digest,
+    /// The program ended in the middle of something.
+    Crash(Torn),
+}
+
+/// What a crash left at the end of a file.
+#[derive(Clone, Debug)]
+enum Torn {
+    Line,
+    Batch,
+    Newline,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +100,8 @@ fn step() -> impl Strategy<Value = (usize, Step)> {
             .prop_map(|(messages, completed, usage)| Step::Compact { messages, completed, usage }),
         1 => Just(Step::Fork),
         1 => Just(Step::Reopen),
+        2 => Just(Step::Digest),
+        1 => prop_oneof![Just(Torn::Line), Just(Torn::Batch), Just(Torn::Newline)].prop_map(Step::Crash),
     ];
     (any::<usize>(), step)
 }
@@ -159,6 +175,7 @@ impl Model {
 }
 
 struct World {
+    disk: SimDisk,
     bench: Bench,
     store: Store,
     models: BTreeMap<TaskId, Model>,
@@ -166,10 +183,11 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let bench = Bench::new(SimDisk::new(), "/project");
+        let disk = SimDisk::new();
+        let bench = Bench::new(disk.clone(), "/project");
         let store = bench.store();
         let models = (0..2).map(|_| (bench.task(), Model::default())).collect();
-        Self { bench, store, models }
+        Self { disk, bench, store, models }
     }
 
     fn append(&mut self, task: TaskId, bodies: Vec<Body>) {
@@ -211,6 +229,50 @@ impl World {
                 self.store.close();
                 self.store = self.bench.store();
             }
+            Step::Digest => self.digest(),
+            Step::Crash(torn) => {
+                self.store.close();
+                self.tear(task, torn);
+                self.check_digests();
+                self.store = self.bench.store();
+            }
+        }
+    }
+
+    fn digests(&self) -> Digests {
+        Digests::load(self.bench.disk.clone(), self.bench.folder.join("digests.json"))
+    }
+
+    fn digest(&self) {
+        let (mut digests, sessions) = (self.digests(), self.bench.sessions());
+        for (task, model) in &self.models {
+            let Some(last) = model.events.last() else { continue };
+            digests.note(&sessions, *task, last.id, &model.live).unwrap();
+        }
+        digests.save().unwrap();
+    }
+
+    fn tear(&self, task: TaskId, torn: &Torn) {
+        let log = self.bench.log(task);
+        let (Some(mut content), Some(last)) = (self.disk.content(&log), self.models[&task].events.last()) else {
+            return;
+        };
+        let (id, parent) = (EventId::fresh(&self.bench.ids), Some(last.id));
+        let unfinished = Event { id, parent, batch: Some(Batch(1, 2)), body: text("never told"), ..last.clone() };
+        match torn {
+            Torn::Line => content.extend(b"{\"v\":1,\"id\":\"01M3"),
+            Torn::Batch => line::encode(&unfinished, &mut content).unwrap(),
+            Torn::Newline => drop(content.pop_if(|byte| *byte == b'\n')),
+        }
+        self.disk.put(&log, &content);
+    }
+
+    /// However little of a session is read behind its digest, it is what the whole session adds up to.
+    fn check_digests(&self) {
+        let (mut digests, sessions) = (self.digests(), self.bench.sessions());
+        for (task, model) in &self.models {
+            let whole = Summary { head: model.events.last().map(|event| event.id), state: model.live.clone() };
+            assert_eq!(digests.summary(&sessions, *task).unwrap(), whole);
         }
     }
 
@@ -238,6 +300,7 @@ impl World {
 
     fn check(&self) {
         let sessions = self.bench.sessions();
+        self.check_digests();
         for (task, model) in &self.models {
             let (on_disk, bad) = self.bench.stream(*task);
             assert_eq!((&on_disk, bad), (&model.events, 0), "the answers are what stands in the file");

@@ -1,14 +1,43 @@
-//! `docs/tools.md` says what the registry says.
+//! `docs/tools.md` says what the models are told.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
+use futures::future::BoxFuture;
+use mxd::base::{IdSource, SystemClock, TaskId};
+use mxd::engine::door::Door;
+use mxd::engine::tools::{Access, Finish, ProjectEntry, Projects, add};
 use mxd::tools::{Registry, docs};
+use tokio::sync::mpsc;
+
+struct NoProjects;
+
+impl Projects for NoProjects {
+    fn list(&self) -> Vec<ProjectEntry> {
+        Vec::new()
+    }
+
+    fn send<'a>(&'a self, project: &'a str, _: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move { Err(format!("there is no project {project}")) })
+    }
+}
+
+/// Every tool that any agent can have: those of a root that may delegate.
+fn everything() -> Registry {
+    let task = TaskId::fresh(&IdSource::new(Arc::new(SystemClock)));
+    let door = Door::new(task, mpsc::unbounded_channel().0);
+    let finish = Arc::new(Finish::new(door.clone(), None));
+    let mut registry = Registry::builtin();
+    let access = Access { door, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(NoProjects)) };
+    add(&mut registry, access).unwrap();
+    registry
+}
 
 #[test]
 fn the_page_about_tools_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tools.md");
-    let page = docs::page(&Registry::builtin());
+    let page = docs::page(&everything());
     let now = fs::read_to_string(&path).unwrap_or_default();
     let written = now.split(docs::MARK).next().unwrap_or_default();
     let wanted = format!("{written}{page}");

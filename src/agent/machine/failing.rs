@@ -77,7 +77,7 @@ impl Machine {
         bodies.push(note(error, None));
         match purpose {
             Purpose::Respond if !self.tries.compacted && !self.is_overfull() => {
-                self.compact_after(bodies, CompactTrigger::Overflow)
+                self.compact_after(bodies, CompactTrigger::Overflow);
             }
             Purpose::Summarise { trim } if trim.stronger().is_some() => {
                 let trim = trim.stronger().unwrap_or(trim);

@@ -32,8 +32,8 @@ fn money_that_others_hold_is_waited_for_and_nobody_is_asked() {
     assert_eq!((bench.machine.waits_for(), bench.requests()), ("money", 0));
     assert!(bench.asked().is_none());
     let awaited = |bench: &Bench| {
-        let timers = bench.effects.iter().rev();
-        timers.filter_map(|effect| if let Effect::AwaitMoney { timer } = effect { Some(*timer) } else { None }).next()
+        let mut timers = bench.effects.iter().rev();
+        timers.find_map(|effect| if let Effect::AwaitMoney { timer } = effect { Some(*timer) } else { None })
     };
     let first = awaited(&bench).unwrap();
     bench.feed(Input::Timer { timer: first });

@@ -94,8 +94,13 @@ pub const KEYS: &[Key] = &[
     )
     .or("[]")
     .project(APPROVES),
-    Key::new("theme", Kind::Text, r#""dark""#, "The name of the colours; `auto` follows the terminal's background.")
-        .or(r#""auto""#),
+    Key::new(
+        "theme",
+        Kind::Text,
+        r#""matrix-light""#,
+        "The name of the colours; `auto` follows the terminal's background.",
+    )
+    .or(r#""auto""#),
     Key::new(
         "keys",
         Kind::Map { placeholder: "action", names: Names::Any, of: &Kind::OneOrMany },
@@ -103,6 +108,9 @@ pub const KEYS: &[Key] = &[
         "The key, or list of keys, of an action. An empty list leaves it without one.",
     )
     .person(PRESSES),
+    Key::new("mouse", Kind::Flag, "true", "Whether clicks and the wheel go to the screen instead of the terminal.")
+        .or("false")
+        .person(PRESSES),
     Key::new(
         "notify",
         Kind::Object { fields: NOTIFY, rule: Rule::None },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::Timestamp;
-use crate::model::event::{Body, Event};
+use crate::model::event::{BackgroundRef, Body, Event};
 use crate::model::message::{Message, Source};
 
 /// A process that, as far as the log knows, still runs.
@@ -12,6 +12,12 @@ pub struct RunningProcess {
     pub id: String,
     pub command: String,
     pub since: Timestamp,
+}
+
+impl RunningProcess {
+    pub fn reference(&self) -> BackgroundRef {
+        BackgroundRef { id: self.id.clone(), command: self.command.clone() }
+    }
 }
 
 /// Started minus reported.

@@ -218,12 +218,24 @@ fn fill(text: &str, captured: &BTreeMap<&str, String>) -> Result<String, String>
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         filled.push_str(before);
-        let Some((name, after)) = after.split_once('}') else { return Err(after.to_owned()) };
-        filled.push_str(captured.get(name).ok_or_else(|| name.to_owned())?);
-        rest = after;
+        // What is no name is no capture: scripts write shell code, and `${words:-none}` is the shell's.
+        match after.split_once('}').filter(|(name, _)| is_name(name)) {
+            Some((name, after)) => {
+                filled.push_str(captured.get(name).ok_or_else(|| name.to_owned())?);
+                rest = after;
+            }
+            None => {
+                filled.push_str("${");
+                rest = after;
+            }
+        }
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
 fn fill_value(value: &mut Value, captured: &BTreeMap<&str, String>) -> Result<(), String> {

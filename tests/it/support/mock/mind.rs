@@ -21,7 +21,7 @@ use super::reply::{Step, Tokens};
 use super::rules::prefix::{Relation, Snapshot};
 use super::rules::{self, Findings, Rule, Violation};
 use super::script::{MAIN, Script};
-use super::seen::{Seen, Wire};
+use super::seen::{Role, Seen, Wire};
 use super::wire::{Reader, chat_reply, errors};
 use progress::{Progress, Taken};
 
@@ -43,6 +43,8 @@ pub struct Record {
     pub asks_for_summary: bool,
     /// The number of the parent's request that a fork continues.
     pub continues: Option<usize>,
+    /// What the answer was said to cost.
+    pub charged: Tokens,
 }
 
 impl Record {
@@ -123,6 +125,7 @@ impl Mind {
             repeat: false,
             asks_for_summary: false,
             continues: None,
+            charged: Tokens::default(),
         });
         let record = self.records.len() - 1;
         let (delivery, plan) = self.decide(request, seen, &conversation, record, found);
@@ -222,13 +225,19 @@ impl Mind {
         relation: Relation,
     ) -> (Delivery, Outcome) {
         let number = self.records[record].number;
+        let reasoned = self.script.reason.as_ref().and_then(|reason| (reason.0)(conversation, seen));
         let progress = progress::of(&mut self.conversations, &self.script, conversation);
         progress.requests += 1;
         let taken = if summary {
             Some(progress.take_summary(&self.script, snapshot))
         } else {
             progress.sent(number, snapshot);
-            progress.take(relation)
+            // The number of the answer follows from the request, too, and with it the ids of its calls.
+            let answers = seen.entries.iter().filter(|entry| entry.role == Role::Assistant).count();
+            match reasoned {
+                Some(turn) => Some(Taken { turn, index: answers + 1, fault: None }),
+                None => progress.take(relation),
+            }
         };
         let Some(Taken { turn, index, fault }) = taken else {
             let mut found = Findings::default();
@@ -251,6 +260,7 @@ impl Mind {
         let unread = matches!(fault, Some(Fault::Http { .. } | Fault::CloseWithoutResponse));
         let tokens = if unread { Tokens::default() } else { self.cache.charge(seen, self.script.cache_minimum) };
         let reply = compose::reply(&turn, seen, conversation, index, tokens, &self.captures, &mut found);
+        self.records[record].charged = reply.tokens;
         if !found.0.is_empty() {
             return self.violated(record, found);
         }

@@ -41,6 +41,20 @@ pub struct Script {
     pub identify_header: Option<String>,
     #[serde(skip)]
     pub identify: Option<Identify>,
+    #[serde(skip)]
+    pub reason: Option<Reason>,
+}
+
+/// A model that thinks for itself: what it answers follows from the request alone, however often it is asked.
+#[derive(Clone)]
+pub struct Reason(pub Arc<ReasonRule>);
+
+type ReasonRule = dyn Fn(&str, &Seen) -> Option<Turn> + Send + Sync;
+
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reason(..)")
+    }
 }
 
 /// A rule of the test's own for telling conversations apart.
@@ -91,6 +105,7 @@ impl Default for Script {
             cache_minimum: 0,
             identify_header: None,
             identify: None,
+            reason: None,
         }
     }
 }
@@ -175,6 +190,12 @@ impl Script {
     /// Takes the conversation's name from `rule`; where it says nothing, markers decide.
     pub fn identify_by(mut self, rule: impl Fn(&Seen) -> Option<String> + Send + Sync + 'static) -> Self {
         self.identify = Some(Identify(Arc::new(rule)));
+        self
+    }
+
+    /// Answers with what `rule` makes of a conversation and its request; where it makes nothing, the queue answers.
+    pub fn reason(mut self, rule: impl Fn(&str, &Seen) -> Option<Turn> + Send + Sync + 'static) -> Self {
+        self.reason = Some(Reason(Arc::new(rule)));
         self
     }
 }

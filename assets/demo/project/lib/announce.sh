@@ -1,0 +1,4 @@
+# announce: says that the time is up.
+announce() {
+  :
+}

@@ -1,0 +1,170 @@
+//! What the screen wants done that neither the terminal nor the engine does: files, blobs, programs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+
+use crate::base::{EventId, Fault, IdSource, RunId, TaskId};
+use crate::engine::Handle;
+use crate::git::{Worktrees, patch};
+use crate::model::{BlobRef, Image};
+use crate::process::{self, Environment, Spec};
+use crate::store::StoreError;
+use crate::text::fuzzy::{Fuzzy, Names};
+use crate::ui::Msg;
+
+/// How many files are looked at, and how many are offered.
+const MOST_FILES: usize = 50_000;
+const OFFERED: usize = 50;
+/// How large a picture may be to be attached.
+const LARGEST_IMAGE: u64 = 20 << 20;
+/// How long a clipboard program may take.
+const CLIPBOARD_LIMIT: Duration = Duration::from_secs(2);
+
+pub(super) async fn page(handle: Handle, task: TaskId, before: Option<EventId>, count: usize) -> Msg {
+    let sessions = handle.sessions().clone();
+    let read = tokio::task::spawn_blocking(move || match before {
+        None => sessions.last_page(task, count),
+        Some(event) => sessions.page_before(task, sessions.cursor_before(task, event)?, count),
+    });
+    match read.await.unwrap_or(Err(StoreError::Closed)) {
+        Ok(page) => Msg::Page { task, before, more: page.older.is_some(), events: page.events },
+        Err(error) => {
+            tracing::warn!(%task, %error, "a page of a session cannot be read");
+            Msg::Said { level: crate::engine::update::Level::Error, text: error.to_string() }
+        }
+    }
+}
+
+pub(super) async fn blob(handle: Handle, task: TaskId, event: EventId, blob: BlobRef) -> Msg {
+    let blobs = handle.blobs().clone();
+    let read = tokio::task::spawn_blocking(move || blobs.read(&blob.blob)).await.unwrap_or(Err(StoreError::Closed));
+    let text = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(Fault::from);
+    Msg::Blob { task, event, text }
+}
+
+pub(super) async fn diff(worktrees: Worktrees, task: TaskId, place: Option<(PathBuf, String)>) -> Msg {
+    let Some((path, base)) = place else {
+        let fault = Fault::user(
+            "nothing to compare: the root works in your checkout, and a task gets its branch when it begins",
+        );
+        return Msg::Diff { task, diff: Err(fault) };
+    };
+    let made = async {
+        let checkout = worktrees.checkout(&path).await?;
+        patch::patch(&checkout, &base).await
+    };
+    Msg::Diff { task, diff: made.await.map_err(|error| Fault::environment(error.to_string())) }
+}
+
+/// Finds files below `folder` whose paths fit `query`.
+pub(super) async fn files(folder: PathBuf, task: TaskId, query: String) -> Msg {
+    let wanted = query.clone();
+    let found = tokio::task::spawn_blocking(move || {
+        let walk = ignore::WalkBuilder::new(&folder).hidden(true).build();
+        let paths: Vec<String> = walk
+            .flatten()
+            .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+            .take(MOST_FILES)
+            .filter_map(|entry| Some(entry.path().strip_prefix(&folder).ok()?.to_string_lossy().into_owned()))
+            .collect();
+        let hits = Fuzzy::new(Names::Paths).rank(&wanted, paths.iter().map(String::as_str), OFFERED);
+        hits.into_iter().map(|hit| paths[hit.index].clone()).collect::<Vec<_>>()
+    });
+    Msg::Files { task, query, paths: found.await.unwrap_or_default() }
+}
+
+/// Takes a picture into the blobs.
+pub(super) async fn attach(handle: Handle, task: TaskId, path: String, folder: PathBuf) -> Msg {
+    let wanted = path.clone();
+    let blobs = handle.blobs().clone();
+    let taken = tokio::task::spawn_blocking(move || {
+        let file = folder.join(wanted.trim());
+        let failed = |error: std::io::Error| Fault::user(format!("cannot read {}: {error}", file.display()));
+        let size = std::fs::metadata(&file).map_err(failed)?.len();
+        if size > LARGEST_IMAGE {
+            return Err(Fault::user(format!("{} is too large to attach", file.display())));
+        }
+        let bytes = std::fs::read(&file).map_err(failed)?;
+        let media_type = media_type(&bytes)
+            .ok_or_else(|| Fault::user(format!("{} is no picture (png, jpeg, gif or webp)", file.display())))?;
+        let data = blobs.put(&bytes)?;
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(Image { data, media_type: media_type.to_owned(), name })
+    });
+    let image = taken.await.unwrap_or_else(|error| Err(Fault::internal(error.to_string())));
+    Msg::Attached { task, path, image }
+}
+
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// Gives a text to a program on its standard input. Tells whether it took it.
+pub(super) async fn feed(ids: &IdSource, program: &str, arguments: &[&str], text: &str) -> bool {
+    let id = format!("copy-{}", RunId::fresh(ids));
+    let environment = Environment::new().keep("WAYLAND_DISPLAY").keep("DISPLAY").keep("XAUTHORITY");
+    let spec = Spec { environment, ..Spec::new(id, program, std::env::temp_dir()) };
+    let Ok((process, mut dialogue)) = process::converse(spec.arguments(arguments)) else { return false };
+    let fed = async {
+        let written = dialogue.input.write_all(text.as_bytes()).await;
+        drop(dialogue.input);
+        written.is_ok() && process.left().await.code == Some(0)
+    };
+    tokio::time::timeout(CLIPBOARD_LIMIT, fed).await.unwrap_or(false)
+}
+
+/// Lets the person edit a text with their own editor. Nothing: the editor failed, or there is none.
+pub(super) async fn edit(text: &str) -> Result<String, Fault> {
+    let tool = crate::term::editor::editor(|name| std::env::var(name).ok())?;
+    let file = scratch_file("md");
+    let failed =
+        |what: &str, error: &dyn std::fmt::Display| Fault::environment(format!("{what} {}: {error}", file.display()));
+    write_private(&file, text).map_err(|error| failed("cannot write", &error))?;
+    let mut arguments = tool.arguments.clone();
+    arguments.push(file.to_string_lossy().into_owned());
+    let status = process::on_terminal(&tool.program, &arguments).await;
+    let edited = match status {
+        Ok(status) if status.success() => std::fs::read_to_string(&file).map_err(|error| failed("cannot read", &error)),
+        Ok(status) => {
+            Err(Fault::user(format!("the editor `{}` ended with {status}; nothing was taken over", tool.program)))
+        }
+        Err(error) => Err(Fault::environment(format!("the editor `{}` cannot be started: {error}", tool.program))
+            .hint("set another one in your shell, such as: export EDITOR=vim")),
+    };
+    let _ = std::fs::remove_file(&file);
+    edited
+}
+
+/// Shows a text in the person's own pager.
+pub(super) async fn read(text: &str) -> Result<(), Fault> {
+    let tool = crate::term::editor::pager(|name| std::env::var(name).ok())?;
+    let file = scratch_file("txt");
+    write_private(&file, text)
+        .map_err(|error| Fault::environment(format!("cannot write {}: {error}", file.display())))?;
+    let mut arguments = tool.arguments.clone();
+    arguments.push(file.to_string_lossy().into_owned());
+    let status = process::on_terminal(&tool.program, &arguments).await;
+    let _ = std::fs::remove_file(&file);
+    status
+        .map(|_| ())
+        .map_err(|error| Fault::environment(format!("the pager `{}` cannot be started: {error}", tool.program)))
+}
+
+fn scratch_file(extension: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("mxd-{}.{extension}", ulid::Ulid::generate()))
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}

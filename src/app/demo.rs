@@ -1,0 +1,121 @@
+//! The demo: a small repository in a temporary folder, and a scripted model that plays a root and three sub tasks through
+//! the real engine. Nothing of it remains.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
+use crate::config::paths::Home;
+use crate::config::{Environment, merge};
+use crate::engine::Options;
+use crate::engine::models::Choice;
+use crate::git::fresh::{self, Author};
+use crate::model::Project;
+use crate::provider::Provider;
+use crate::provider::scripted::{Scenario, ScriptedProvider};
+
+/// What the person would have typed.
+pub const GOAL: &str = "Make the tests of this little timer pass.";
+
+/// What is said at the start.
+pub const WELCOME: &str =
+    "A demo: the model is scripted, everything else is real. One of the agents will ask you something.";
+
+const SCENARIO: &str = include_str!("../../assets/demo/scenario.json");
+const BRANCH: &str = "main";
+const AUTHOR: Author = Author { name: "Matrix demo", email: "demo@localhost" };
+
+/// The files of the demo's project.
+const FILES: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../assets/demo/project/README.md")),
+    ("bin/timer", include_str!("../../assets/demo/project/bin/timer")),
+    ("lib/announce.sh", include_str!("../../assets/demo/project/lib/announce.sh")),
+    ("lib/duration.sh", include_str!("../../assets/demo/project/lib/duration.sh")),
+    ("lib/words.sh", include_str!("../../assets/demo/project/lib/words.sh")),
+    ("tests/run.sh", include_str!("../../assets/demo/project/tests/run.sh")),
+];
+
+/// How fast the scripted model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    Natural,
+    /// Without waiting, for tests.
+    Fast,
+}
+
+/// Where the demo is played. Everything in it goes when this is dropped.
+pub struct Stage {
+    folder: PathBuf,
+    pub home: Home,
+    pub project: Project,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What cannot be removed is in the system's temporary folder, which is emptied anyway.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Stage {
+    /// Makes the project and an empty data folder.
+    pub fn build() -> Result<Self, Fault> {
+        let ids = IdSource::new(Arc::new(SystemClock));
+        let id = ProjectId::fresh(&ids);
+        let folder = std::env::temp_dir().join(format!("mxd-demo-{id}"));
+        let failed = |path: &Path, error: std::io::Error| {
+            Fault::environment(format!("the demo cannot be set up: {}: {error}", path.display()))
+        };
+        let top = folder.join("timer");
+        fs::create_dir_all(&top).map_err(|error| failed(&top, error))?;
+        let top = fs::canonicalize(&top).map_err(|error| failed(&top, error))?;
+        let home = Home::locate(Some(folder.join("data").as_os_str()), None, None)?;
+        let project = Project {
+            id,
+            name: "timer".to_owned(),
+            path: top.clone(),
+            base_branch: BRANCH.to_owned(),
+            created_at: SystemClock.now(),
+            extra: serde_json::Map::new(),
+        };
+        // From here on the folder is removed whatever happens.
+        let stage = Self { folder, home, project };
+        for (name, content) in FILES {
+            let path = top.join(name);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(|error| failed(parent, error))?;
+            }
+            fs::write(&path, content).map_err(|error| failed(&path, error))?;
+            let mode = if *name == "bin/timer" { 0o755 } else { 0o644 };
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| failed(&path, error))?;
+        }
+        fresh::make(&top, BRANCH, AUTHOR, "A timer that does not work yet")
+            .map_err(|error| Fault::environment(format!("the demo cannot be set up: {error}")))?;
+        Ok(stage)
+    }
+
+    /// Returns what the demo's engine is opened with.
+    pub fn options(&self, pace: Pace) -> Result<Options, Fault> {
+        let clock = Arc::new(SystemClock);
+        let scenario = Scenario::parse(SCENARIO)
+            .map_err(|error| Fault::internal(format!("the demo's script cannot be played: {error}")))?;
+        let pace = match pace {
+            Pace::Natural => 1.0,
+            Pace::Fast => 0.0,
+        };
+        let provider: Arc<dyn Provider> = Arc::new(ScriptedProvider::new(scenario, pace));
+        Ok(Options {
+            home: self.home.clone(),
+            project: self.project.clone(),
+            merged: merge(&Environment::default(), &[])?,
+            choice: Choice::default(),
+            budget: None,
+            hold: false,
+            scripted: Some(provider),
+            ids: IdSource::new(clock.clone()),
+            clock,
+        })
+    }
+}

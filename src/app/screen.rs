@@ -1,0 +1,339 @@
+//! The screen's loop: the terminal first, then answers, then the engine. Frames are drawn when something changed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::themes::Themes;
+use super::{chores, drafts};
+use crate::base::keys::Input;
+use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
+use crate::config::paths::Home;
+use crate::config::settings::Notify;
+use crate::engine::Handle;
+use crate::engine::feed::Watcher;
+use crate::engine::update::Level;
+use crate::git::Worktrees;
+use crate::model::Project;
+use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
+use crate::theme::{Appearance, Theme};
+use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Redraw, Setting, Setup};
+
+/// How many updates of the engine are taken in before the terminal is looked at again.
+const GULP: usize = 512;
+
+/// Writes a setting to the file it belongs to.
+pub type SaveSetting = Arc<dyn Fn(&Setting) -> Result<(), Fault> + Send + Sync>;
+
+/// How the program ends when its terminal is gone.
+const TERMINAL_GONE: u8 = 1;
+
+/// What the screen is opened with.
+pub struct Options {
+    pub handle: Handle,
+    pub home: Home,
+    pub project: Project,
+    pub keys: std::collections::BTreeMap<String, Vec<String>>,
+    pub settings: ui::Settings,
+    pub notify: Notify,
+    /// Writes a setting where it belongs.
+    pub save_setting: SaveSetting,
+    pub projects: Arc<dyn Fn() -> Vec<ProjectChoice> + Send + Sync>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: IdSource,
+    /// Something to say at the start.
+    pub greeting: Vec<(Level, String)>,
+}
+
+/// How the screen was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Quit,
+    /// The person goes to another project.
+    Switch(ProjectId),
+    /// A signal, or the terminal is gone: the program ends with this code.
+    Stopped(u8),
+}
+
+/// Tells whether there is a terminal for a screen, before anything is begun for its sake.
+pub fn check_terminal() -> Result<(), Fault> {
+    Ok(Terminal::check(&Surroundings::read(|name| std::env::var(name).ok()))?)
+}
+
+/// Opens the screen and runs it until it is left. The terminal is as it was, whatever happens.
+pub async fn run(options: Options) -> Result<End, Fault> {
+    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
+    let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
+    let mut terminal = Terminal::open(surroundings, term_options)?;
+    let capabilities = terminal.learn().await;
+    let appearance = if capabilities.is_dark().unwrap_or(true) { Appearance::Dark } else { Appearance::Light };
+    let (theme_changed, theme_news) = mpsc::unbounded_channel();
+    let themes = Themes::new(options.home.root().join("themes"), theme_changed);
+    let (theme, problems) = themes.load(&options.settings.theme, appearance);
+    let (snapshot, watcher) = options.handle.look().await?;
+    let worktrees = Worktrees::open(&options.project.path, &options.home.project(options.project.id).worktrees(), None)
+        .await
+        .map_err(|error| Fault::environment(error.to_string()))?;
+    let drafts_file = options.home.project(options.project.id).root().join("drafts.json");
+    let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
+    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts: drafts::load(&drafts_file) };
+    let (model, key_problems) = Model::new(setup);
+    let (msgs, answers) = mpsc::unbounded_channel();
+    let mut screen = Screen {
+        model,
+        theme,
+        themes,
+        appearance,
+        zone: jiff::tz::TimeZone::system(),
+        terminal,
+        watcher,
+        worktrees,
+        drafts_file,
+        msgs,
+        end: None,
+        options,
+    };
+    for problem in problems {
+        screen.say(Level::Warning, problem);
+    }
+    for problem in key_problems {
+        screen.say(Level::Warning, problem.to_string());
+    }
+    for (level, text) in std::mem::take(&mut screen.options.greeting) {
+        screen.say(level, text);
+    }
+    let end = screen.live(answers, theme_news).await;
+    screen.terminal.close().await;
+    end
+}
+
+struct Screen {
+    model: Model,
+    theme: Theme,
+    themes: Themes,
+    appearance: Appearance,
+    zone: jiff::tz::TimeZone,
+    terminal: Terminal,
+    watcher: Watcher,
+    worktrees: Worktrees,
+    drafts_file: PathBuf,
+    msgs: mpsc::UnboundedSender<Msg>,
+    end: Option<End>,
+    options: Options,
+}
+
+impl Screen {
+    async fn live(
+        &mut self,
+        mut answers: mpsc::UnboundedReceiver<Msg>,
+        mut theme_news: mpsc::UnboundedReceiver<()>,
+    ) -> Result<End, Fault> {
+        let (columns, rows) = self.terminal.size();
+        self.update(Msg::Input(Input::Resize(columns, rows))).await?;
+        self.terminal.request_frame(Reason::Input);
+        loop {
+            if let Some(end) = self.end {
+                return Ok(end);
+            }
+            let tick = self.next_tick();
+            tokio::select! {
+                biased;
+                event = self.terminal.next() => self.heard(event).await?,
+                Some(msg) = answers.recv() => self.update(msg).await?,
+                update = self.watcher.next() => {
+                    self.update(Msg::Engine(update)).await?;
+                    for _ in 1..GULP {
+                        let Some(update) = self.watcher.try_next() else { break };
+                        self.update(Msg::Engine(update)).await?;
+                    }
+                }
+                Some(()) = theme_news.recv() => self.load_theme().await?,
+                () = wait(tick) => self.update(Msg::Tick).await?,
+            }
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.options.clock.now()
+    }
+
+    /// Returns when something on the screen changes by itself. Nobody who looks elsewhere needs a clock that ticks.
+    fn next_tick(&self) -> Option<Instant> {
+        let now = self.now();
+        self.model.next_tick(now).map(|at| Instant::now() + at.since(now))
+    }
+
+    fn say(&self, level: Level, text: String) {
+        let _ = self.msgs.send(Msg::Said { level, text });
+    }
+
+    async fn heard(&mut self, event: Event) -> Result<(), Fault> {
+        match event {
+            Event::Input(Input::Closed) => self.end = Some(End::Stopped(TERMINAL_GONE)),
+            Event::Input(input) => self.update(Msg::Input(input)).await?,
+            Event::Frame => self.draw(),
+            Event::Capabilities => {
+                let dark = self.terminal.capabilities().is_dark().unwrap_or(true);
+                self.appearance = if dark { Appearance::Dark } else { Appearance::Light };
+                self.load_theme().await?;
+            }
+            Event::Suspend => self.terminal.suspend().await?,
+            Event::Stop(stop) => self.end = Some(End::Stopped(stop.exit_code())),
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) {
+        let cx = Cx { now: self.options.clock.now(), size: self.terminal.size(), theme: &self.theme, zone: &self.zone };
+        let model = &self.model;
+        self.terminal.draw(|frame| ui::view(model, &cx, frame));
+    }
+
+    async fn load_theme(&mut self) -> Result<(), Fault> {
+        let (theme, problems) = self.themes.load(&self.model.settings().theme.clone(), self.appearance);
+        self.theme = theme;
+        for problem in problems {
+            self.say(Level::Warning, problem);
+        }
+        self.terminal.invalidate();
+        Box::pin(self.update(Msg::ThemeChanged)).await
+    }
+
+    async fn update(&mut self, msg: Msg) -> Result<(), Fault> {
+        let cx = Cx { now: self.options.clock.now(), size: self.terminal.size(), theme: &self.theme, zone: &self.zone };
+        let reaction = ui::update(&mut self.model, msg, &cx);
+        match reaction.redraw {
+            Redraw::No => {}
+            Redraw::Lazy => self.terminal.request_frame(Reason::Engine),
+            Redraw::Now => self.terminal.request_frame(Reason::Input),
+        }
+        for effect in reaction.effects {
+            self.perform(effect).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets `work` go on beside the screen; what it comes to is a message.
+    fn beside(&self, work: impl Future<Output = Msg> + Send + 'static) {
+        let msgs = self.msgs.clone();
+        tokio::spawn(async move {
+            let _ = msgs.send(work.await);
+        });
+    }
+
+    /// Returns the folder that a task works in.
+    fn folder(&self, task: TaskId) -> PathBuf {
+        let place = self.model.place(task).map(|(path, _)| path);
+        place.filter(|path| path.exists()).unwrap_or_else(|| self.options.project.path.clone())
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<(), Fault> {
+        let handle = self.options.handle.clone();
+        match effect {
+            Effect::Engine { tag, command } => {
+                self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
+            }
+            Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
+            Effect::LoadDiff { task } => {
+                self.beside(chores::diff(self.worktrees.clone(), task, self.model.place(task)));
+            }
+            Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
+            Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
+            Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
+            Effect::OpenEditor { purpose, text } => match self.terminal.lend(chores::edit(&text)).await? {
+                Lent::Back(Ok(text)) => {
+                    let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
+                }
+                Lent::Back(Err(fault)) => {
+                    let _ = self.msgs.send(Msg::Edited { purpose, text: None });
+                    self.say(Level::Error, fault.to_string());
+                }
+                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
+            },
+            Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
+                Lent::Back(Ok(())) => {}
+                Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
+                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
+            },
+            Effect::Copy { text } => self.copy(&text).await,
+            Effect::Notify { title, body } => self.notify(&title, &body),
+            Effect::SetTitle { title } => self.terminal.set_title(&title),
+            Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
+            Effect::SaveDrafts { drafts } => drafts::save(&self.drafts_file, drafts),
+            Effect::TakeSnapshot => {
+                let (snapshot, watcher) = handle.look().await?;
+                self.watcher = watcher;
+                let _ = self.msgs.send(Msg::Snapshot(Box::new(snapshot)));
+            }
+            Effect::ListProjects => {
+                let projects = Arc::clone(&self.options.projects);
+                self.beside(async move {
+                    let listed = tokio::task::spawn_blocking(move || projects()).await;
+                    Msg::Projects(listed.unwrap_or_default())
+                });
+            }
+            Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
+            Effect::Redraw => self.terminal.invalidate(),
+            Effect::Suspend => self.terminal.suspend().await?,
+            Effect::Quit => self.end = Some(End::Quit),
+        }
+        Ok(())
+    }
+
+    async fn copy(&mut self, text: &str) {
+        let surroundings = self.terminal.capabilities().surroundings.clone();
+        let steps = match clipboard::plan(text, &surroundings, is_installed) {
+            Ok(steps) => steps,
+            Err(error) => return self.say(Level::Warning, error.to_string()),
+        };
+        for step in steps {
+            let worked = match &step {
+                clipboard::Step::Program { program, arguments } => {
+                    chores::feed(&self.options.ids, program, arguments, text).await
+                }
+                clipboard::Step::Terminal(_) => self.terminal.copy(&step),
+            };
+            if worked {
+                return;
+            }
+        }
+        self.say(Level::Warning, "the text could not be put on the clipboard".to_owned());
+    }
+
+    fn notify(&mut self, title: &str, body: &str) {
+        let settings = self.model.settings();
+        let (desktop, bell) = (settings.notify_desktop, settings.notify_bell);
+        if desktop {
+            self.terminal.notify(title, body);
+        }
+        if bell {
+            self.terminal.bell();
+        }
+    }
+
+    async fn save_setting(&mut self, setting: &Setting) -> Result<(), Fault> {
+        if let Err(fault) = (self.options.save_setting)(setting) {
+            self.say(Level::Error, fault.to_string());
+        }
+        match setting {
+            Setting::Theme(_) => Box::pin(self.load_theme()).await?,
+            Setting::Mouse(on) => self.terminal.set_mouse(*on),
+            Setting::ProjectBudget(_) | Setting::NotifyDesktop(_) | Setting::NotifyBell(_) | Setting::TaskModel(_) => {}
+        }
+        Ok(())
+    }
+}
+
+async fn wait(until: Option<Instant>) {
+    match until {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}

@@ -1,0 +1,85 @@
+//! The theme in force: the person's own files first, then the built-in ones; read again whenever a file changes.
+
+use std::path::{Path, PathBuf};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+use crate::theme::{Appearance, ColourDepth, Glyphs, Palette, Theme, builtin, file};
+
+/// The word for "whatever fits the terminal's background".
+const AUTO: &str = "auto";
+
+/// Where themes come from.
+pub(super) struct Themes {
+    folder: PathBuf,
+    depth: ColourDepth,
+    glyphs: &'static Glyphs,
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl Themes {
+    /// Looks into `folder`, and sends a word to `changed` whenever something in it does.
+    pub(super) fn new(folder: PathBuf, changed: mpsc::UnboundedSender<()>) -> Self {
+        let watcher = watch(&folder, changed);
+        let var = |name: &str| std::env::var(name).ok();
+        Self { folder, depth: ColourDepth::detect(var), glyphs: Glyphs::detect(var), _watcher: watcher }
+    }
+
+    /// Returns the names that can be chosen besides [`AUTO`].
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = builtin::names().map(str::to_owned).collect();
+        let own = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for entry in own {
+            let name = entry.file_name().to_string_lossy().strip_suffix(".toml").map(str::to_owned);
+            names.extend(name.filter(|name| !names.contains(name)));
+        }
+        names
+    }
+
+    /// Returns a theme fitted to this terminal, and what is wrong with it.
+    pub(super) fn load(&self, name: &str, appearance: Appearance) -> (Theme, Vec<String>) {
+        let wanted = if name == AUTO { builtin::standard_name(appearance) } else { name };
+        let find = |name: &str| self.text(name);
+        let (palette, problems) = match self.text(wanted) {
+            Some(text) => {
+                let (palette, problems) = file::load(wanted, &text, find);
+                (palette, problems.iter().map(|problem| format!("theme {wanted}, {problem}")).collect())
+            }
+            None => {
+                let known = self.names().join(", ");
+                (
+                    builtin::standard(appearance),
+                    vec![format!("there is no theme \"{wanted}\"; there are {AUTO}, {known}")],
+                )
+            }
+        };
+        (self.fit(&palette), problems)
+    }
+
+    fn fit(&self, palette: &Palette) -> Theme {
+        Theme::new(palette, self.depth, self.glyphs)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        // A name is a name and no path.
+        let plain = !name.contains(['/', '\\']) && !name.starts_with('.');
+        let own = plain.then(|| std::fs::read_to_string(self.folder.join(format!("{name}.toml"))).ok()).flatten();
+        own.or_else(|| builtin::text(name).map(str::to_owned))
+    }
+}
+
+fn watch(folder: &Path, changed: mpsc::UnboundedSender<()>) -> Option<RecommendedWatcher> {
+    // Without a folder there is nothing to watch: most people never make one.
+    if !folder.is_dir() {
+        return None;
+    }
+    let mut watcher = notify::recommended_watcher(move |news: notify::Result<notify::Event>| {
+        if news.is_ok_and(|news| !news.kind.is_access()) {
+            let _ = changed.send(());
+        }
+    })
+    .ok()?;
+    watcher.watch(folder, RecursiveMode::NonRecursive).ok()?;
+    Some(watcher)
+}

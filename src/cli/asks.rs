@@ -1,0 +1,66 @@
+//! `mxd asks`: what waits for the person. Only reads, so it works while another process has the project.
+
+use serde::Serialize;
+
+use crate::base::TaskId;
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::place::{Here, home};
+use crate::cli::tree::load;
+use crate::model::Ask;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// One question per line, as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    task: TaskId,
+    title: &'a str,
+    #[serde(flatten)]
+    ask: &'a Ask,
+}
+
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+    let located = here.located(&home()?)?;
+    let sessions = located.sessions();
+    let mut count = 0;
+    if let Some(tree) = load(console, &located)? {
+        for node in tree.all() {
+            let state = match sessions.active(node.id) {
+                Ok(active) => active.state(),
+                Err(error) => {
+                    console.note(&format!("warning: {error}; questions in it are not listed"));
+                    continue;
+                }
+            };
+            for ask in state.asks.iter() {
+                count += 1;
+                if args.json {
+                    console.json(&Row { task: node.id, title: &node.title, ask })?;
+                } else {
+                    show(console, &node.title, ask)?;
+                }
+            }
+        }
+    }
+    if count == 0 && !args.json {
+        console.line("nothing waits for you")?;
+    }
+    console.finish()?;
+    Ok(0)
+}
+
+/// Shows a question and how to answer it.
+pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure> {
+    console.line(&format!("? {title}: {}", ask.question))?;
+    for line in ask.detail.lines() {
+        console.line(&format!("    {line}"))?;
+    }
+    for (choice, number) in ask.choices.iter().zip(1..) {
+        console.line(&format!("    {number}. {choice}"))?;
+    }
+    console.line(&format!("    mxd answer {} TEXT{}", ask.id.short(), if ask.choices.is_empty() { "" } else { "|N" }))
+}

@@ -1,0 +1,206 @@
+//! `mxd --plain`: the same engine for screen readers and plain terminals. Lines are only ever added; what is typed goes to
+//! the task that was gone to last; a number answers the question that was asked last.
+
+use std::io::IsTerminal as _;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::base::{Fault, TaskId, text};
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::place::Here;
+use crate::cli::run::Front;
+use crate::cli::work::{Agents, Wishes, with_engine};
+use crate::engine::Handle;
+use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
+use crate::engine::update::Update;
+
+const HELP: &str = "What you type goes to the task you are at. A number answers the question that was asked last.
+/tasks        list the tasks, numbered
+/go N         go to task N of that list
+/asks         list what waits for you
+/answer WORDS answer the question that was asked last in your own words
+/new TITLE    make a task below the one you are at
+/stop         stop the agent of this task and what is below it
+/interrupt    cut its turn short
+/diff         how much each task has changed
+/quit         stop everything, keep everything, end";
+
+pub fn run(console: &mut Console, here: &Here) -> Outcome {
+    let mut out = Console::new();
+    let out = &mut out;
+    let code =
+        with_engine(console, here, Agents::Start, Wishes::default(), |handle| async move { talk(out, &handle).await })?;
+    console.finish()?;
+    Ok(code)
+}
+
+async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
+    let mut lines = typed();
+    let failed = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
+    let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+    let (snapshot, mut watcher) = handle.look().await?;
+    let mut at = snapshot.root;
+    let mut front = Front::new(false);
+    out.line(&format!(
+        "Matrix on {}, branch {}. /help says what you can type.",
+        snapshot.project.name, snapshot.project.base_branch
+    ))?;
+    front.begin(out, snapshot)?;
+    list_asks(out, &front)?;
+    out.finish()?;
+    loop {
+        tokio::select! {
+            biased;
+            line = lines.recv() => match line {
+                Some(Ok(line)) => {
+                    let done = obey(out, handle, &front, &mut at, line.trim()).await?;
+                    out.finish()?;
+                    if done {
+                        return Ok(0);
+                    }
+                }
+                // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
+                None if std::io::stdin().is_terminal() => return Ok(0),
+                None => {
+                    front.until_quiet(out, handle, None).await?;
+                    return Ok(front.code());
+                }
+                Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
+            },
+            _ = terminated.recv() => return Ok(0),
+            update = watcher.next() => match update {
+                Update::Ended => return Ok(0),
+                Update::Resync => {
+                    let (snapshot, fresh) = handle.look().await?;
+                    watcher = fresh;
+                    front.begin(out, snapshot)?;
+                }
+                update => {
+                    front.show(out, &update)?;
+                    if update == Update::Quiet {
+                        list_asks(out, &front)?;
+                    }
+                    out.finish()?;
+                }
+            },
+        }
+    }
+}
+
+/// Returns what is typed, line by line. A thread of its own waits for it: it ends with the program.
+fn typed() -> mpsc::UnboundedReceiver<std::io::Result<String>> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
+}
+
+/// Does what a line says. Tells whether it was the last.
+async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId, line: &str) -> Result<bool, Failure> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let command = match word {
+        "" => return Ok(false),
+        "/quit" | "/q" => return Ok(true),
+        "/help" | "/?" => {
+            out.line(HELP)?;
+            return Ok(false);
+        }
+        "/tasks" => {
+            list_tasks(out, front, *at)?;
+            return Ok(false);
+        }
+        "/asks" => {
+            list_asks(out, front)?;
+            return Ok(false);
+        }
+        "/diff" => {
+            for view in front.in_order() {
+                if let Some(diff) = view.diff {
+                    out.line(&format!(
+                        "{}: {} files, +{} -{}",
+                        text::headline(&view.node.title, 60),
+                        diff.files,
+                        diff.added,
+                        diff.removed
+                    ))?;
+                }
+            }
+            return Ok(false);
+        }
+        "/go" => {
+            let tasks = front.in_order();
+            match rest.parse::<usize>().ok().and_then(|number| tasks.get(number.checked_sub(1)?)) {
+                Some(view) => {
+                    *at = view.node.id;
+                    out.line(&format!("at \"{}\", {}", view.node.title, view.node.status))?;
+                }
+                None => out.line(&format!("there is no task {rest}; /tasks lists them"))?,
+            }
+            return Ok(false);
+        }
+        "/new" => {
+            let draft = crate::engine::command::Draft { title: rest.to_owned(), ..Default::default() };
+            Command::Create { parent: *at, before: None, draft, start: crate::engine::command::Start::Now }
+        }
+        "/stop" => Command::Stop { scope: StopScope::Subtree(*at) },
+        "/interrupt" => Command::Interrupt { task: *at },
+        "/answer" => match front.first_ask() {
+            Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: Reply::Text(rest.to_owned()) },
+            None => {
+                out.line("nothing waits for you")?;
+                return Ok(false);
+            }
+        },
+        _ if word.starts_with('/') => {
+            out.line(&format!("{word} is not known; /help says what you can type"))?;
+            return Ok(false);
+        }
+        _ => match (line.parse::<usize>(), front.first_ask()) {
+            (Ok(number @ 1..), Some((task, ask))) if !ask.choices.is_empty() => {
+                Command::Answer { task, ask: ask.id, reply: Reply::Choice(number - 1) }
+            }
+            _ => Command::Send {
+                task: *at,
+                message: Outgoing { text: line.to_owned(), images: Vec::new() },
+                mode: SendMode::Steer,
+            },
+        },
+    };
+    match handle.command(command).await {
+        Ok(Done::Noted(note)) => out.line(&note)?,
+        Ok(Done::Created(task)) => out.line(&format!("made task {task}"))?,
+        Ok(Done::Done | Done::Sent(_)) => {}
+        Err(fault) => out.fault(&fault),
+    }
+    Ok(false)
+}
+
+fn list_tasks(out: &mut Console, front: &Front, at: TaskId) -> Result<(), Failure> {
+    for (view, number) in front.in_order().iter().zip(1..) {
+        let here = if view.node.id == at { ", you are here" } else { "" };
+        let asks = if view.asks.is_empty() { "" } else { ", asks you" };
+        let works = if view.is_working() { ", at work" } else { "" };
+        out.line(&format!(
+            "{number}. {}, {}{works}{asks}{here}",
+            text::headline(&view.node.title, 60),
+            view.node.status
+        ))?;
+    }
+    Ok(())
+}
+
+fn list_asks(out: &mut Console, front: &Front) -> Result<(), Failure> {
+    let Some((_, ask)) = front.first_ask() else { return Ok(()) };
+    out.line(&format!("? {}", ask.question))?;
+    for (choice, number) in ask.choices.iter().zip(1..) {
+        out.line(&format!("  {number}. {choice}"))?;
+    }
+    out.line(if ask.choices.is_empty() { "  /answer and your words" } else { "  a number, or /answer and your words" })
+}

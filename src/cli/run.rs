@@ -1,0 +1,307 @@
+//! `mxd run`: the whole job without a screen. Returns when nothing happens any more before somebody says something.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::base::{Fault, MicroUsd, TaskId, text};
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::log::entry;
+use crate::cli::place::Here;
+use crate::cli::work::{Agents, Wishes, find, with_engine};
+use crate::cli::{asks, exit};
+use crate::engine::Handle;
+use crate::engine::command::{Command, Outgoing, SendMode};
+use crate::engine::models::Choice;
+use crate::engine::snapshot::{Snapshot, TaskView};
+use crate::engine::update::Update;
+use crate::model::Ask;
+use crate::model::event::{Body, Event};
+use crate::model::task::Status;
+
+/// The exit code of a program that was ended with Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// What is to be done. Nothing: what is in progress goes on.
+    goal: Vec<String>,
+    /// One update per line, as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Say it to this task instead of the root.
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Use this model.
+    #[arg(long)]
+    model: Option<String>,
+    /// Use this auth group.
+    #[arg(long, value_name = "GROUP")]
+    auth: Option<String>,
+    /// Stop and ask when this much is spent, in dollars.
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
+    budget: Option<f64>,
+    /// Stop after so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+}
+
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+    let budget = args.budget.map(|amount| {
+        MicroUsd::from_dollars(amount)
+            .ok_or_else(|| Fault::user(format!("--budget {amount} is not an amount of dollars")))
+    });
+    let choice = Choice { auth: args.auth.clone(), model: args.model.clone() };
+    let wishes = Wishes { choice, budget: budget.transpose()? };
+    let mut out = Console::new();
+    let out = &mut out;
+    let code =
+        with_engine(console, here, Agents::Start, wishes, |handle| async move { work(out, &handle, args).await })?;
+    console.finish()?;
+    Ok(code)
+}
+
+async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
+    let (snapshot, _) = handle.look().await?;
+    let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
+    let goal = args.goal.join(" ");
+    if !goal.trim().is_empty() {
+        let message = Outgoing { text: goal, images: Vec::new() };
+        handle.command(Command::Send { task: target, message, mode: SendMode::Steer }).await?;
+    }
+    let mut front = Front::new(args.json);
+    front.target = Some(target);
+    match front.until_quiet(out, handle, args.timeout).await? {
+        Some(code) => Ok(code),
+        None => front.end(out),
+    }
+}
+
+/// What the person sees of agents at work, without a screen.
+pub struct Front {
+    json: bool,
+    chatty: bool,
+    /// The task whose end decides how it went. Nothing: the root.
+    target: Option<TaskId>,
+    views: BTreeMap<TaskId, TaskView>,
+    /// What was last said of each task's status.
+    told: BTreeMap<TaskId, Status>,
+}
+
+impl Front {
+    pub fn new(json: bool) -> Self {
+        let chatty = io::stdout().is_terminal();
+        Self { json, chatty, target: None, views: BTreeMap::new(), told: BTreeMap::new() }
+    }
+
+    /// Shows what happens until nothing does any more. Returns an exit code if it was cut short.
+    pub async fn until_quiet(
+        &mut self,
+        out: &mut Console,
+        handle: &Handle,
+        timeout: Option<u64>,
+    ) -> Result<Option<u8>, Failure> {
+        let failed = |error: io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
+        let mut signals = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+        let (snapshot, mut watcher) = handle.look().await?;
+        let mut quiet = snapshot.quiet;
+        self.begin(out, snapshot)?;
+        let deadline = async {
+            match timeout {
+                Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(deadline);
+        let mut interrupts = 0;
+        while !quiet {
+            tokio::select! {
+                biased;
+                _ = signals.recv() => {
+                    interrupts += 1;
+                    if interrupts > 1 {
+                        out.note("stopping");
+                        return Ok(Some(INTERRUPTED));
+                    }
+                    out.note("interrupting; once more stops everything");
+                    self.interrupt(handle).await;
+                }
+                _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
+                () = &mut deadline => {
+                    // What ends with the process goes on with the next one; only what the person stops stays stopped.
+                    out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
+                    return Ok(Some(exit::FAILED));
+                }
+                update = watcher.next() => {
+                    quiet = matches!(update, Update::Quiet | Update::Ended);
+                    if update == Update::Resync {
+                        let (snapshot, fresh) = handle.look().await?;
+                        watcher = fresh;
+                        quiet = snapshot.quiet;
+                        self.begin(out, snapshot)?;
+                    } else {
+                        self.show(out, &update)?;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the tasks as the tree has them, parents first.
+    pub fn in_order(&self) -> Vec<&TaskView> {
+        let mut order = Vec::new();
+        let mut stack: Vec<TaskId> =
+            self.views.values().filter(|view| view.node.parent.is_none()).map(|view| view.node.id).collect();
+        while let Some(task) = stack.pop() {
+            let Some(view) = self.views.get(&task) else { continue };
+            order.push(view);
+            stack.extend(view.node.children.iter().rev());
+        }
+        order
+    }
+
+    /// Returns a question that waits for the person.
+    pub fn first_ask(&self) -> Option<(TaskId, Ask)> {
+        self.views.values().find_map(|view| Some((view.node.id, view.asks.first()?.clone())))
+    }
+
+    /// Returns how it went, as a number for scripts.
+    pub fn code(&self) -> u8 {
+        let of = |view: &&TaskView| self.target.map_or(view.node.parent.is_none(), |target| view.node.id == target);
+        let failed = self.views.values().find(of).is_some_and(|view| view.node.status == Status::Failed);
+        if self.views.values().any(|view| !view.asks.is_empty()) {
+            exit::WAITING
+        } else if failed {
+            exit::FAILED
+        } else {
+            0
+        }
+    }
+
+    async fn interrupt(&self, handle: &Handle) {
+        let alive: Vec<TaskId> = self.views.values().filter(|view| view.alive).map(|view| view.node.id).collect();
+        for task in alive {
+            // One that has just ended needs no interrupting.
+            let _ = handle.command(Command::Interrupt { task }).await;
+        }
+    }
+
+    /// Takes in how things stand.
+    pub fn begin(&mut self, out: &mut Console, snapshot: Snapshot) -> Result<(), Failure> {
+        if self.json {
+            out.json(&serde_json::json!({ "update": "snapshot", "snapshot": &snapshot }))?;
+            out.finish()?;
+        }
+        for view in snapshot.tasks {
+            self.told.insert(view.node.id, view.node.status);
+            self.views.insert(view.node.id, view);
+        }
+        Ok(())
+    }
+
+    /// Shows what changed.
+    pub fn show(&mut self, out: &mut Console, update: &Update) -> Result<(), Failure> {
+        if self.json {
+            out.json(update)?;
+        }
+        match update {
+            Update::Task { task } => {
+                let id = task.node.id;
+                let status = task.node.status;
+                self.views.insert(id, (**task).clone());
+                if self.told.insert(id, status) != Some(status) && !self.json {
+                    out.line(&format!("{}  {status}", self.title(id)))?;
+                }
+            }
+            Update::Removed { task } => {
+                self.views.remove(task);
+            }
+            Update::Event { task, event } if !self.json => self.show_event(out, *task, event)?,
+            Update::Notice { notice } if !self.json => out.note(&notice.text),
+            Update::Event { .. }
+            | Update::Notice { .. }
+            | Update::Live { .. }
+            | Update::Project { .. }
+            | Update::Quiet
+            | Update::Resync
+            | Update::Ended => {}
+        }
+        // Somebody watches: nothing may wait in a buffer.
+        out.finish()
+    }
+
+    fn title(&self, task: TaskId) -> String {
+        self.views.get(&task).map_or_else(|| task.short(), |view| text::headline(&view.node.title, 40))
+    }
+
+    fn show_event(&self, out: &mut Console, task: TaskId, event: &Event) -> Result<(), Failure> {
+        if !is_news(&event.body) {
+            return Ok(());
+        }
+        let mut lines = entry::lines(event).into_iter();
+        let head = lines.next().unwrap_or_default();
+        // The time of day is for logs; here everything is now.
+        let head = head.split_once("  ").map_or(head.as_str(), |(_, rest)| rest);
+        out.line(&format!("{}  {head}", self.title(task)))?;
+        let most = if self.chatty { 6 } else { usize::MAX };
+        lines.take(most).try_for_each(|line| out.line(&line))
+    }
+
+    /// Says what waits for the person.
+    fn end(&self, out: &mut Console) -> Result<u8, Failure> {
+        for view in self.views.values() {
+            for ask in &view.asks {
+                if self.json {
+                    out.json(&serde_json::json!({ "update": "ask", "task": view.node.id, "ask": ask }))?;
+                } else {
+                    asks::show(out, &view.node.title, ask)?;
+                }
+            }
+        }
+        out.finish()?;
+        Ok(self.code())
+    }
+}
+
+/// Tells whether a person who watches wants to read of it.
+fn is_news(body: &Body) -> bool {
+    match body {
+        Body::Message(message) => {
+            use crate::model::message::Source;
+            !matches!(
+                message.from,
+                Source::WorkContext | Source::TreeChange { .. } | Source::UserMessageForwarded { .. }
+            )
+        }
+        Body::AssistantText(_)
+        | Body::ToolCall(_)
+        | Body::AskRaised(_)
+        | Body::AskAnswered(_)
+        | Body::BudgetWarning(_)
+        | Body::BudgetExceeded(_)
+        | Body::Error(_)
+        | Body::Repaired(_)
+        | Body::CompactMarker(_)
+        | Body::ForkMarker(_)
+        | Body::DoneNotified(_) => true,
+        Body::ToolResult(result) => result.is_error,
+        Body::MessagesConsumed(_)
+        | Body::MessagesWithdrawn(_)
+        | Body::SessionConfig(_)
+        | Body::Thinking(_)
+        | Body::Usage(_)
+        | Body::TurnEnded(_)
+        | Body::CompactStarted(_)
+        | Body::RunStarted(_)
+        | Body::RunEnded(_)
+        | Body::AskWithdrawn(_)
+        | Body::HeadMoved(_)
+        | Body::Snapshot(_)
+        | Body::TaskChanged(_)
+        | Body::Unknown(_) => false,
+    }
+}

@@ -1,0 +1,286 @@
+//! Carries out what the machine decides: appends, saves the tree, starts and reaches runs, makes and clears worktrees.
+//!
+//! One task owns the machine. Everything that waits is a task of its own and comes back as an input; everything that
+//! the store acknowledges comes in disk order. The driver decides nothing: where something has to be decided, it asks
+//! the machine.
+
+mod digesting;
+pub(in crate::engine) mod effects;
+mod launch;
+pub mod models;
+mod setup;
+mod workshop;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::agent::driver::Mailbox;
+use crate::agent::purse::Account;
+use crate::base::{Clock, EventId, Fault, IdSource, MicroUsd, TaskId};
+use crate::config::Settings;
+use crate::engine::command::{Command, Outcome};
+use crate::engine::door::Knock;
+use crate::engine::feed::{Feed, Watcher};
+use crate::engine::machine::{Input, Machine, Ticket, Timer};
+use crate::engine::post::PostOffice;
+use crate::engine::snapshot::{DiffStat, Snapshot};
+use crate::engine::update::Update;
+use crate::git::{AgentGit, Worktrees};
+use crate::model::event::Event;
+use crate::model::{Live, Project};
+use crate::store::tree_file::TreeFile;
+use crate::store::{Digests, EngineLock, Store};
+use crate::tools::mcp::Pool;
+use crate::tools::{Foreground, Jobs};
+use digesting::Digesting;
+use models::Models;
+
+/// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
+const QUIT_LIMIT: Duration = Duration::from_millis(800);
+
+/// What reaches the driver.
+pub(in crate::engine) enum Incoming {
+    Input(Input),
+    /// The store has these, in the order of the disk.
+    Kept {
+        task: TaskId,
+        events: Vec<Event>,
+    },
+    Live {
+        task: TaskId,
+        live: Live,
+    },
+    Command {
+        command: Command,
+        answer: oneshot::Sender<Result<Outcome, Fault>>,
+    },
+    Look {
+        answer: oneshot::Sender<(Snapshot, Watcher)>,
+    },
+    Diff {
+        task: TaskId,
+        diff: Option<DiffStat>,
+    },
+    /// It is time to keep what the sessions add up to.
+    Digest,
+    /// Whoever has not stopped by now is left behind.
+    TimeIsUp,
+}
+
+/// What everything that is carried out needs.
+pub(in crate::engine) struct Parts {
+    pub(in crate::engine) project: Project,
+    pub(in crate::engine) settings: Settings,
+    pub(in crate::engine) store: Store,
+    pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,
+    pub(in crate::engine) digests: std::sync::Mutex<Digests>,
+    pub(in crate::engine) worktrees: Worktrees,
+    pub(in crate::engine) agent_git: AgentGit,
+    pub(in crate::engine) models: Models,
+    pub(in crate::engine) pool: Arc<Pool>,
+    pub(in crate::engine) feed: Feed,
+    pub(in crate::engine) ids: IdSource,
+    pub(in crate::engine) clock: Arc<dyn Clock>,
+    pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
+    pub(in crate::engine) knocks: mpsc::UnboundedSender<Knock>,
+    /// The records of running processes, and the output of commands while it grows.
+    pub(in crate::engine) records: PathBuf,
+    pub(in crate::engine) spill: PathBuf,
+    /// Files that no agent may read.
+    pub(in crate::engine) secrets: Vec<PathBuf>,
+    /// Whose turn it is to measure a worktree.
+    pub(in crate::engine) measuring: tokio::sync::Semaphore,
+    /// Other projects, as the root may speak to them.
+    pub(in crate::engine) post: PostOffice,
+}
+
+impl Parts {
+    pub(in crate::engine) fn send(&self, input: Input) {
+        // Nobody listens only when everything is over.
+        let _ = self.incoming.send(Incoming::Input(input));
+    }
+}
+
+/// A run, as the driver reaches it.
+struct Running {
+    mailbox: Mailbox,
+    cancel: CancellationToken,
+    controls: Arc<OnceLock<Controls>>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// What a person can do to the processes of a run.
+pub(in crate::engine) struct Controls {
+    pub(in crate::engine) jobs: Arc<Jobs>,
+    pub(in crate::engine) foreground: Arc<Foreground>,
+}
+
+pub(in crate::engine) struct Driver {
+    pub(in crate::engine) machine: Machine,
+    pub(in crate::engine) parts: Arc<Parts>,
+    pub(in crate::engine) lock: EngineLock,
+    runs: BTreeMap<TaskId, Running>,
+    replies: BTreeMap<Ticket, oneshot::Sender<Result<Outcome, Fault>>>,
+    answers: BTreeMap<Ticket, oneshot::Sender<Result<String, String>>>,
+    timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
+    accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
+    diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
+    digesting: Digesting,
+    numbers: Ticket,
+    quiet: bool,
+    over: bool,
+}
+
+impl Driver {
+    /// `heads` are the last events of the sessions that the machine is going to be told of.
+    pub(in crate::engine) fn new(
+        machine: Machine,
+        parts: Arc<Parts>,
+        lock: EngineLock,
+        heads: BTreeMap<TaskId, EventId>,
+    ) -> Self {
+        Self {
+            machine,
+            parts,
+            lock,
+            runs: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            diffs: BTreeMap::new(),
+            digesting: Digesting::new(heads),
+            numbers: 0,
+            quiet: false,
+            over: false,
+        }
+    }
+
+    pub(in crate::engine) async fn live(
+        mut self,
+        boot: Input,
+        mut incoming: mpsc::UnboundedReceiver<Incoming>,
+        mut knocks: mpsc::UnboundedReceiver<Knock>,
+    ) {
+        self.step(boot);
+        self.measure_all();
+        while !self.over {
+            tokio::select! {
+                biased;
+                Some(incoming) = incoming.recv() => self.take(incoming),
+                Some(knock) = knocks.recv() => self.answer_knock(knock),
+                else => break,
+            }
+        }
+        self.finish().await;
+    }
+
+    fn take(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Input(input) => {
+                if let Input::RunOver { task, .. } | Input::LaunchFailed { task, .. } = &input {
+                    self.runs.remove(task);
+                    self.measure(*task);
+                    self.digest_soon();
+                }
+                if let Input::Timer { timer } = &input {
+                    self.timers.remove(timer);
+                }
+                self.step(input);
+            }
+            Incoming::Kept { task, events } => {
+                self.digesting.moved(task, &events);
+                for event in events {
+                    self.parts.feed.tell(&Update::Event { task, event: Box::new(event.clone()) });
+                    self.noticed(task, &event);
+                    self.step(Input::Observed { task, event: Box::new(event) });
+                }
+            }
+            Incoming::Live { task, live } => {
+                self.parts.feed.tell(&Update::Live { task, live: live.clone() });
+                self.step(Input::Live { task, live });
+            }
+            Incoming::Command { command, answer } => {
+                if command == Command::Quit {
+                    self.end_soon();
+                }
+                self.numbers += 1;
+                let ticket = self.numbers;
+                self.replies.insert(ticket, answer);
+                self.step(Input::Command { ticket, command });
+            }
+            Incoming::Look { answer } => {
+                let _ = answer.send((self.machine.snapshot(), self.parts.feed.watch()));
+            }
+            Incoming::Diff { task, diff } => {
+                self.machine.set_diff(task, diff);
+                self.show();
+            }
+            Incoming::Digest => self.digest(),
+            Incoming::TimeIsUp => self.over = true,
+        }
+    }
+
+    fn answer_knock(&mut self, knock: Knock) {
+        self.numbers += 1;
+        let ticket = self.numbers;
+        self.answers.insert(ticket, knock.answer);
+        self.step(Input::Request { ticket, task: knock.task, request: knock.request });
+    }
+
+    fn step(&mut self, input: Input) {
+        let effects = self.machine.step(self.parts.clock.now(), input);
+        effects.into_iter().for_each(|effect| self.perform(effect));
+        self.show();
+    }
+
+    /// Tells those who watch what looks different.
+    fn show(&mut self) {
+        let (changed, removed) = self.machine.take_changes();
+        for task in removed {
+            self.parts.feed.tell(&Update::Removed { task });
+        }
+        for task in changed {
+            if let Some(view) = self.machine.view(task) {
+                self.parts.feed.tell(&Update::Task { task: Box::new(view) });
+            }
+        }
+        let quiet = self.machine.is_quiet();
+        if quiet && !self.quiet {
+            self.parts.feed.tell(&Update::Quiet);
+        }
+        self.quiet = quiet;
+    }
+
+    fn end_soon(&self) {
+        let incoming = self.parts.incoming.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(QUIT_LIMIT).await;
+            let _ = incoming.send(Incoming::TimeIsUp);
+        });
+    }
+
+    /// Lets go of everything. What had not stopped is on the disk up to its last event.
+    async fn finish(mut self) {
+        let digest = self.take_digest();
+        let Self { parts, lock, runs, timers, diffs, .. } = self;
+        drop((runs, timers, diffs));
+        parts.post.close();
+        // Servers and processes get a moment; then they are ended by their records at the next start.
+        let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;
+        let keeper = Arc::clone(&parts);
+        let _ = tokio::task::spawn_blocking(move || {
+            keeper.store.close();
+            digest.keep(&keeper);
+        })
+        .await;
+        parts.feed.tell(&Update::Ended);
+        drop(lock);
+    }
+}

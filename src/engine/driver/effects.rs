@@ -1,0 +1,270 @@
+//! Effects, one by one.
+
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Driver, Incoming, Parts, Running};
+use crate::agent::driver::{Ending, Word, mailbox};
+use crate::agent::fork::Target;
+use crate::agent::purse::{Account, Purse};
+use crate::base::{EventId, MessageId, TaskId};
+use crate::engine::machine::{AccountOrder, BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
+use crate::engine::snapshot::DiffStat;
+use crate::engine::update::Update;
+use crate::git::{self, Removal, Wanted, status};
+use crate::model::event::{Body, Event};
+use crate::model::message::{Message, Source};
+use crate::store::{Sessions, StoreError};
+
+/// How long after something happened in a worktree its difference is measured: several things may follow each other.
+const MEASURE_AFTER: Duration = Duration::from_millis(300);
+
+impl Driver {
+    pub(super) fn perform(&mut self, effect: Effect) {
+        let parts = Arc::clone(&self.parts);
+        match effect {
+            Effect::Append { ticket, task, bodies } => {
+                let appended = self.parts.store.submit(task, None, bodies);
+                tokio::spawn(async move {
+                    parts.send(match appended.await {
+                        Ok(_) => Input::Appended { ticket },
+                        Err(error) => Input::AppendFailed { ticket, reason: error.to_string() },
+                    });
+                });
+            }
+            Effect::SendOnce { ticket, task, message, since } => {
+                tokio::spawn(async move {
+                    let (sessions, id) = (parts.store.sessions().clone(), message.id);
+                    let found = tokio::task::spawn_blocking(move || has_message(&sessions, task, id, since)).await;
+                    let sent = match found {
+                        Ok(Ok(true)) => Ok(()),
+                        Ok(Ok(false)) => parts.store.submit(task, None, vec![Body::from(*message)]).await.map(|_| ()),
+                        Ok(Err(error)) => Err(error),
+                        Err(_) => Err(StoreError::Closed),
+                    };
+                    parts.send(match sent {
+                        Ok(()) => Input::Appended { ticket },
+                        Err(error) => Input::AppendFailed { ticket, reason: error.to_string() },
+                    });
+                });
+            }
+            Effect::SaveTree { ticket, tree } => {
+                tokio::task::spawn_blocking(move || {
+                    let saved = parts.tree_file.lock().unwrap_or_else(PoisonError::into_inner).save(&tree);
+                    parts.send(match saved {
+                        Ok(()) => Input::TreeSaved { ticket },
+                        Err(error) => Input::TreeSaveFailed { ticket, reason: error.to_string() },
+                    });
+                });
+            }
+            Effect::Launch(order) => self.launch(*order),
+            Effect::CancelLaunch { task } => {
+                if let Some(running) = self.runs.get(&task) {
+                    running.cancel.cancel();
+                }
+            }
+            Effect::Hear { task, event, delivery } => self.tell(task, Word::Heard(event, delivery)),
+            Effect::Withdraw { task, messages } => self.tell(task, Word::Withdraw(messages)),
+            Effect::Interrupt { task } => self.tell(task, Word::Interrupt),
+            Effect::Teardown { task, reason } => self.tell(task, Word::Teardown(reason)),
+            Effect::Background { task, call } => {
+                if let Some(controls) = self.runs.get(&task).and_then(|running| running.controls.get()) {
+                    controls.foreground.to_background(&call);
+                }
+            }
+            Effect::Kill { task, process } => {
+                if let Some(controls) = self.runs.get(&task).and_then(|running| running.controls.get()) {
+                    controls.jobs.kill(&process);
+                }
+            }
+            Effect::Clear { ticket, task, place, branch } => {
+                tokio::spawn(async move {
+                    let result = clear(&parts, task, place, branch).await;
+                    parts.send(Input::Cleared { ticket, result });
+                });
+            }
+            Effect::Restore { ticket, task, place } => {
+                tokio::spawn(async move {
+                    let wanted = Wanted { task, branch: place.branch, path: place.worktree };
+                    let result = parts.worktrees.restore(&wanted).await;
+                    let result = result.map(|restored| restored_note(&restored)).map_err(|error| error.to_string());
+                    parts.send(Input::Cleared { ticket, result });
+                });
+            }
+            Effect::Copy { ticket, from, to, title, description } => {
+                tokio::spawn(async move {
+                    let target = Target { source: from, title, description };
+                    let copied =
+                        parts.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
+                    let result = copied.map(|events| events.len()).map_err(|error| error.to_string());
+                    parts.send(Input::Copied { ticket, result });
+                });
+            }
+            Effect::Wake { timer, at } => self.wake_at(timer, at),
+            Effect::Reply { ticket, result } => {
+                if let Some(reply) = self.replies.remove(&ticket) {
+                    let _ = reply.send(result);
+                }
+            }
+            Effect::Respond { ticket, result } => {
+                if let Some(answer) = self.answers.remove(&ticket) {
+                    let _ = answer.send(result);
+                }
+            }
+            Effect::Notify(notice) => self.parts.feed.tell(&Update::Notice { notice }),
+            Effect::Ended => self.over = true,
+        }
+    }
+
+    fn tell(&self, task: TaskId, word: Word) {
+        // A run that is gone reads its session when it comes back.
+        if let Some(running) = self.runs.get(&task) {
+            running.mailbox.send(word);
+        }
+    }
+
+    fn wake_at(&mut self, timer: Timer, at: crate::base::Timestamp) {
+        let wait = at.since(self.parts.clock.now());
+        let parts = Arc::clone(&self.parts);
+        let ring = async move {
+            tokio::time::sleep(wait).await;
+            parts.send(Input::Timer { timer });
+        };
+        self.timers.insert(timer, AbortOnDropHandle::new(tokio::spawn(ring)));
+    }
+
+    fn launch(&mut self, order: LaunchOrder) {
+        let task = order.node.id;
+        let (mailbox, ear) = mailbox();
+        let cancel = CancellationToken::new();
+        let controls = Arc::new(OnceLock::new());
+        let purse = Purse::new(order.accounts.iter().map(|account| self.account(account)).collect());
+        let parts = Arc::clone(&self.parts);
+        let work =
+            super::launch::launch(Arc::clone(&self.parts), order, ear, purse, cancel.clone(), Arc::clone(&controls));
+        let running = AbortOnDropHandle::new(tokio::spawn(work));
+        let watched = async move {
+            let ending = running.await.unwrap_or_else(|failure| {
+                Some(Ok(Ending::Exited(crate::model::event::Exit::Interrupted(
+                    crate::model::event::InterruptReason::Internal(format!("a fault in Matrix itself: {failure}")),
+                ))))
+            });
+            if let Some(ending) = ending {
+                parts.send(Input::RunOver { task, ending });
+            }
+        };
+        let watched = AbortOnDropHandle::new(tokio::spawn(watched));
+        self.runs.insert(task, Running { mailbox, cancel, controls, _task: watched });
+    }
+
+    /// Returns the account of a limit, shared by everybody whom it limits.
+    fn account(&mut self, order: &AccountOrder) -> Arc<Account> {
+        let known = self.accounts.get(&order.owner).filter(|(limit, _)| *limit == order.limit);
+        if let Some((_, account)) = known {
+            return Arc::clone(account);
+        }
+        let account = Account::new(order.scope, order.limit, order.spent);
+        self.accounts.insert(order.owner, (order.limit, Arc::clone(&account)));
+        account
+    }
+
+    /// Looks at an event on its way to the machine: after work in a worktree its difference is measured anew.
+    pub(super) fn noticed(&mut self, task: TaskId, event: &Event) {
+        match &event.body {
+            Body::TurnEnded(_) | Body::RunEnded(_) => self.measure(task),
+            Body::Message(Message { id, from: Source::CrossProject { .. }, .. }) => self.parts.post.received(*id),
+            _ => {}
+        }
+    }
+
+    pub(super) fn measure_all(&mut self) {
+        let tasks: Vec<TaskId> = self.machine.tree().all().map(|node| node.id).collect();
+        tasks.into_iter().for_each(|task| self.measure(task));
+    }
+
+    /// Measures how far a task's worktree is from where it began. The latest wish wins.
+    pub(super) fn measure(&mut self, task: TaskId) {
+        let Some((path, base)) = self.machine.worktree_of(task) else { return };
+        let parts = Arc::clone(&self.parts);
+        let measured = async move {
+            tokio::time::sleep(MEASURE_AFTER).await;
+            // It is only for looking at: however many want it, it takes no more than one core from those who work.
+            let turn = parts.measuring.acquire().await;
+            let diff = measure(&parts, &path, &base).await;
+            drop(turn);
+            let _ = parts.incoming.send(Incoming::Diff { task, diff });
+        };
+        self.diffs.insert(task, AbortOnDropHandle::new(tokio::spawn(measured)));
+    }
+}
+
+async fn measure(parts: &Parts, path: &std::path::Path, base: &str) -> Option<DiffStat> {
+    if !path.exists() {
+        return None;
+    }
+    let checkout = parts.worktrees.checkout(path).await.ok()?;
+    let stat = status::diffstat(&checkout, base).await.ok()?;
+    let dirty = status::is_dirty(&checkout).await.unwrap_or_default();
+    Some(DiffStat { files: stat.files, added: stat.added, removed: stat.removed, dirty })
+}
+
+/// Says that a launch came to nothing.
+pub(super) fn failed(parts: &Parts, task: TaskId, failure: LaunchFailure) {
+    parts.send(Input::LaunchFailed { task, failure });
+}
+
+async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) -> Result<String, String> {
+    let fate = match branch {
+        BranchFate::Keep => git::BranchFate::Keep,
+        BranchFate::Delete => git::BranchFate::Delete,
+    };
+    // Whatever was started for the task must not go on writing where nobody looks any more.
+    crate::process::end_marked(crate::process::environment::TASK_MARKER, task.to_string(), crate::process::GRACE).await;
+    let bases = vec![place.base, parts.project.base_branch.clone()];
+    let removal = Removal { task, path: place.worktree, branch: place.branch, fate, bases };
+    let removed = parts.worktrees.remove(&removal).await.map_err(|error| error.to_string())?;
+    let mut note = String::new();
+    if removed.archive.is_some() {
+        note = format!("Work that was not merged is kept in refs/mxd/archive/{task}; mxd restore brings it back.");
+    }
+    if let Some(aside) = removed.aside {
+        note = format!("{note} What could not be archived is in {}.", aside.display());
+    }
+    Ok(note.trim().to_owned())
+}
+
+fn restored_note(restored: &git::Restored) -> String {
+    match &restored.uncommitted {
+        git::Uncommitted::None => "the worktree is back".to_owned(),
+        git::Uncommitted::Restored(files) => {
+            format!(
+                "the worktree is back, with {} that are not committed",
+                crate::base::text::count(files.len(), "file", "files")
+            )
+        }
+        git::Uncommitted::Kept { archive } => {
+            format!("the worktree is back; its branch has moved on, so what was not committed stays in {archive}")
+        }
+    }
+}
+
+/// Tells whether a session has a message among what came after `since`.
+fn has_message(sessions: &Sessions, task: TaskId, id: MessageId, since: EventId) -> Result<bool, StoreError> {
+    const PAGE: usize = 64;
+    let is_it = |event: &Event| matches!(&event.body, Body::Message(message) if message.id == id);
+    let mut page = sessions.last_page(task, PAGE)?;
+    loop {
+        if page.events.iter().any(is_it) {
+            return Ok(true);
+        }
+        // Ids grow with time: what is older than the end that is told of cannot tell of it.
+        let older = page.events.first().is_none_or(|event| event.id < since);
+        match page.older.filter(|_| !older) {
+            Some(cursor) => page = sessions.page_before(task, cursor, PAGE)?,
+            None => return Ok(false),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A launch, from the order to the end of the run.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::effects::failed;
+use super::setup::{self, Ready};
+use super::workshop::{self, Bench};
+use super::{Controls, Parts};
+use crate::agent::driver::{Ear, Ending, Rest, Setup, drive};
+use crate::agent::machine::Limits;
+use crate::agent::prepare::WorktreePreparer;
+use crate::agent::prompt::{self, Card};
+use crate::agent::purse::Purse;
+use crate::base::{MessageId, RunId, TaskId};
+use crate::engine::driver::models::Chosen;
+use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
+use crate::model::conversation::Wire;
+use crate::model::event::{CachePolicy, SessionConfig};
+use crate::model::message::{Message, Source};
+use crate::process;
+
+/// Everything that a run needs and that can fail to be there.
+struct Prepared {
+    chosen: Chosen,
+    ready: Ready,
+    bench: Bench,
+}
+
+/// Makes everything ready and runs the agent to its end. Nothing is returned if there never was a run.
+pub(super) async fn launch(
+    parts: Arc<Parts>,
+    order: LaunchOrder,
+    ear: Ear,
+    purse: Purse,
+    cancel: CancellationToken,
+    controls: Arc<OnceLock<Controls>>,
+) -> Option<Result<Ending, String>> {
+    let task = order.node.id;
+    let prepared = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(LaunchFailure::Cancelled),
+        prepared = prepare(&parts, &order) => prepared,
+    };
+    let Prepared { chosen, ready, bench } = match prepared {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            failed(&parts, task, failure);
+            return None;
+        }
+    };
+    let _ = controls
+        .set(Controls { jobs: Arc::clone(&bench.context.jobs), foreground: Arc::clone(&bench.context.foreground) });
+    parts.send(Input::Launched { task, model: chosen.model.clone() });
+    let setup = setup(&parts, &order, chosen, ready, bench, purse);
+    let ending = drive(setup, ear).await.map_err(|error| error.to_string());
+    // A run ends its own processes; whatever hid from it is found by its mark.
+    process::end_marked(process::environment::TASK_MARKER, task.to_string(), process::GRACE).await;
+    Some(ending)
+}
+
+async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, LaunchFailure> {
+    let refused = |fault: crate::base::Fault| LaunchFailure::Refused(fault.to_string());
+    let chosen = parts.models.choose(order.place.is_none()).await.map_err(refused)?;
+    let mut ready = setup::worktree(parts, order).await?;
+    if !ready.notes.is_empty() && has_begun(parts, order.node.id).await? {
+        notify(parts, order.node.id, std::mem::take(&mut ready.notes)).await?;
+    }
+    let bench = workshop::bench(parts, order, &ready.path).await.map_err(LaunchFailure::Refused)?;
+    Ok(Prepared { chosen, ready, bench })
+}
+
+/// Tells whether an agent has its card already: what it should know has to be said to it.
+async fn has_begun(parts: &Arc<Parts>, task: TaskId) -> Result<bool, LaunchFailure> {
+    let sessions = parts.store.sessions().clone();
+    let read = tokio::task::spawn_blocking(move || sessions.active(task).map(|active| active.state()));
+    match read.await {
+        Ok(Ok(state)) => Ok(state.turns.voice.is_some()),
+        Ok(Err(error)) => Err(LaunchFailure::Refused(error.to_string())),
+        Err(error) => Err(LaunchFailure::Refused(error.to_string())),
+    }
+}
+
+/// Puts what an agent should know about its folder into its session.
+async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
+    let message = Message {
+        id: MessageId::fresh(&parts.ids),
+        from: Source::Notice,
+        body: notes.join("\n"),
+        images: Vec::new(),
+        at: parts.clock.now(),
+    };
+    let kept = parts.store.submit(task, None, vec![message.into()]).await;
+    kept.map(|_| ()).map_err(|error| LaunchFailure::Refused(error.to_string()))
+}
+
+fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, bench: Bench, purse: Purse) -> Setup {
+    let node = &order.node;
+    // Events reach the engine from the store, in the order of the disk.
+    let (events, _) = mpsc::unbounded_channel();
+    let card = Card {
+        task: node.id,
+        title: node.title.clone(),
+        description: node.description.clone(),
+        above: order.above.clone(),
+        branch: order.place.as_ref().map(|place| place.branch.clone()),
+        folder: ready.path.clone(),
+        budget: node.budget,
+    };
+    let life = if order.place.is_none() { parts.settings.cache.root } else { parts.settings.cache.child };
+    let config = SessionConfig {
+        model: chosen.model.clone(),
+        wire: chosen.wire,
+        tools: bench.context.registry.specs(),
+        system: prompt::system(&own_words(order)),
+        cache: CachePolicy { prefix: life, messages: life },
+        max_output: chosen.facts.max_output,
+        effort: parts.settings.effort.clone(),
+    };
+    let notes: Vec<String> = ready.notes.into_iter().chain(bench.notes).collect();
+    let preparer = WorktreePreparer {
+        card,
+        worktree: ready.path,
+        config,
+        notes,
+        ids: parts.ids.clone(),
+        clock: Arc::clone(&parts.clock),
+    };
+    Setup {
+        task: node.id,
+        run: RunId::fresh(&parts.ids),
+        store: parts.store.clone(),
+        provider: chosen.provider,
+        gate: chosen.gate,
+        facts: chosen.facts,
+        catalogue: chosen.catalogue,
+        limits: Limits {
+            profile: node.profile.clone(),
+            model: chosen.model,
+            window: Some(chosen.facts.window),
+            can_count: chosen.wire == Wire::Anthropic,
+            max_turns: None,
+            budgeted: purse.is_limited(),
+            may_repeat: false,
+        },
+        tools: bench.context,
+        preparer: Arc::new(preparer),
+        purse,
+        ids: parts.ids.clone(),
+        clock: Arc::clone(&parts.clock),
+        events,
+        completions: bench.completions,
+        rest: Rest::Leave,
+    }
+}
+
+/// Returns what only this agent is told: its place in the tree.
+fn own_words(order: &LaunchOrder) -> String {
+    match (&order.place, order.may_delegate) {
+        (None, _) => include_str!("../../../assets/prompts/root.md").to_owned(),
+        (Some(_), true) => include_str!("../../../assets/prompts/task.md").to_owned(),
+        (Some(_), false) => include_str!("../../../assets/prompts/leaf.md").to_owned(),
+    }
+}
+
+/// Where the worktree's readiness is noted, beside it.
+pub(super) fn ready_mark(worktree: &std::path::Path) -> PathBuf {
+    let mut name = worktree.as_os_str().to_owned();
+    name.push(".ready");
+    PathBuf::from(name)
+}

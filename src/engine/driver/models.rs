@@ -1,0 +1,202 @@
+//! Which model an agent gets and how it is reached, from the settings. Endpoints are shared by all runs of a project,
+//! and so are the gates in front of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::base::{Clock, Fault};
+use crate::config::Settings;
+use crate::config::settings::{AuthGroup, ModelFacts, OpenAiApi, Provider as Vendor};
+use crate::model::conversation::Wire;
+use crate::provider::catalogue::Override;
+use crate::provider::http::{HttpProvider, Timeouts};
+use crate::provider::scripted::ScriptedProvider;
+use crate::provider::{Catalogue, Credential, Facts, Gate, Gates, Prices, Provider};
+
+/// The models that are taken where the person has not chosen one.
+const DEFAULT_ANTHROPIC: &str = "claude-sonnet-4-6";
+const DEFAULT_OPENAI: &str = "gpt-5.2";
+const SCRIPTED: &str = "scripted";
+/// What is assumed of a scripted model: nothing about it costs anything.
+const SCRIPTED_FACTS: Facts = Facts { window: 200_000, max_output: 32_000, prices: None };
+
+/// What the person said on the command line, for this time only.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    pub auth: Option<String>,
+    pub model: Option<String>,
+}
+
+/// A model and the way to it.
+pub struct Chosen {
+    pub provider: Arc<dyn Provider>,
+    pub gate: Arc<Gate>,
+    pub wire: Wire,
+    pub model: String,
+    pub facts: Facts,
+    pub catalogue: Catalogue,
+}
+
+/// Every way to reach a model.
+pub struct Models {
+    settings: Settings,
+    choice: Choice,
+    clock: Arc<dyn Clock>,
+    gates: Gates,
+    /// A provider that stands for all of them: the demo's.
+    only: Option<Arc<dyn Provider>>,
+    providers: Mutex<BTreeMap<String, Arc<dyn Provider>>>,
+    listed: tokio::sync::Mutex<BTreeMap<String, Catalogue>>,
+}
+
+impl Models {
+    pub fn new(settings: Settings, choice: Choice, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            settings,
+            choice,
+            clock,
+            gates: Gates::default(),
+            only: None,
+            providers: Mutex::default(),
+            listed: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Uses one scripted provider for everything.
+    pub fn scripted(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.only = Some(provider);
+        self
+    }
+
+    /// Returns the model of the root, or of any other task.
+    pub async fn choose(&self, is_root: bool) -> Result<Chosen, Fault> {
+        if let Some(provider) = &self.only {
+            return Ok(self.of_script(Arc::clone(provider), SCRIPTED));
+        }
+        let (name, group, model) = self.wanted(is_root)?;
+        let provider = self.provider(name, group)?;
+        let wire = wire_of(group);
+        if wire == Wire::Scripted {
+            return Ok(self.of_script(provider, model));
+        }
+        let catalogue = self.catalogue(name, model, provider.as_ref()).await;
+        let facts = catalogue.facts(model).map_err(|error| Fault::config(error.to_string()))?;
+        Ok(Chosen { provider, gate: self.gates.of(name), wire, model: model.to_owned(), facts, catalogue })
+    }
+
+    /// Returns the name of the root's model, if one is set up. Nobody is asked.
+    pub fn of_root(&self) -> Option<&str> {
+        if self.only.is_some() {
+            return Some(SCRIPTED);
+        }
+        self.wanted(true).ok().map(|(_, _, model)| model)
+    }
+
+    /// Returns which auth group and which model the settings ask for.
+    fn wanted(&self, is_root: bool) -> Result<(&str, &AuthGroup, &str), Fault> {
+        let (name, group) = match &self.choice.auth {
+            Some(name) => self.settings.auth(name)?,
+            None if is_root => self.settings.root_auth()?,
+            None => self.settings.child_auth()?,
+        };
+        let configured = if is_root { self.settings.model.as_deref() } else { self.settings.child_model() };
+        let model = match (self.choice.model.as_deref().or(configured), wire_of(group)) {
+            (Some(model), _) => model,
+            (None, Wire::Anthropic) => DEFAULT_ANTHROPIC,
+            (None, Wire::OpenaiResponses) => DEFAULT_OPENAI,
+            (None, Wire::Scripted) => SCRIPTED,
+            (None, Wire::OpenaiChat) => {
+                return Err(Fault::config(format!("no model is chosen for the auth group \"{name}\""))
+                    .hint("choose one: mxd config set model NAME"));
+            }
+        };
+        Ok((name, group, model))
+    }
+
+    fn of_script(&self, provider: Arc<dyn Provider>, model: &str) -> Chosen {
+        let catalogue = Catalogue::new(self.overrides());
+        let facts = catalogue.facts(model).unwrap_or(SCRIPTED_FACTS);
+        let gate = self.gates.of(SCRIPTED);
+        Chosen { provider, gate, wire: Wire::Scripted, model: model.to_owned(), facts, catalogue }
+    }
+
+    fn provider(&self, name: &str, group: &AuthGroup) -> Result<Arc<dyn Provider>, Fault> {
+        let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(provider) = providers.get(name) {
+            return Ok(Arc::clone(provider));
+        }
+        let provider: Arc<dyn Provider> = match group.provider {
+            Vendor::Scripted => {
+                let script = group.script.as_ref().ok_or_else(|| {
+                    Fault::config(format!("the auth group \"{name}\" is scripted and names no script"))
+                        .hint(format!("mxd config set authGroups.{name}.script PATH"))
+                })?;
+                let scripted = ScriptedProvider::load(script, 1.0);
+                Arc::new(scripted.map_err(|error| Fault::config(error.to_string()))?)
+            }
+            Vendor::Anthropic | Vendor::Openai => {
+                let credential = Credential {
+                    group: name.to_owned(),
+                    wire: wire_of(group),
+                    base_url: group.base_url.as_ref().map(|url| url.expose().to_owned()).unwrap_or_default(),
+                    api_key: group.api_key.clone(),
+                };
+                Arc::new(HttpProvider::new(credential, Timeouts::default(), Arc::clone(&self.clock)))
+            }
+        };
+        providers.insert(name.to_owned(), Arc::clone(&provider));
+        Ok(provider)
+    }
+
+    /// Returns what is known of models. The endpoint is asked once, and only about a model that nobody else knows.
+    async fn catalogue(&self, group: &str, model: &str, provider: &dyn Provider) -> Catalogue {
+        let own = Catalogue::new(self.overrides());
+        if own.facts(model).is_ok() {
+            return own;
+        }
+        let mut listed = self.listed.lock().await;
+        if let Some(known) = listed.get(group) {
+            return known.clone();
+        }
+        match provider.models(CancellationToken::new()).await {
+            Ok(models) => {
+                let catalogue = own.with_listed(models);
+                listed.insert(group.to_owned(), catalogue.clone());
+                catalogue
+            }
+            // It is asked again for the next run; what is missing is said by whoever needs it.
+            Err(_) => own,
+        }
+    }
+
+    fn overrides(&self) -> BTreeMap<String, Override> {
+        self.settings.models.iter().map(|(model, facts)| (model.clone(), override_of(facts))).collect()
+    }
+}
+
+fn wire_of(group: &AuthGroup) -> Wire {
+    match (group.provider, group.api) {
+        (Vendor::Anthropic, _) => Wire::Anthropic,
+        (Vendor::Scripted, _) => Wire::Scripted,
+        (Vendor::Openai, Some(OpenAiApi::Responses)) => Wire::OpenaiResponses,
+        (Vendor::Openai, Some(OpenAiApi::Chat)) => Wire::OpenaiChat,
+        // Servers that are merely compatible speak the older interface.
+        (Vendor::Openai, None) if group.base_url.is_some() => Wire::OpenaiChat,
+        (Vendor::Openai, None) => Wire::OpenaiResponses,
+    }
+}
+
+fn override_of(facts: &ModelFacts) -> Override {
+    let prices = facts.prices.and_then(|prices| {
+        Some(Prices {
+            input: prices.input?.0,
+            output: prices.output?.0,
+            cache_read: prices.cache_read.map(|price| price.0),
+            cache_write_5m: prices.cache_write_5m.map(|price| price.0),
+            cache_write_1h: prices.cache_write_1h.map(|price| price.0),
+        })
+    });
+    Override { window: facts.window, max_output: facts.max_output, prices }
+}

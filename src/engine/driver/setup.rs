@@ -1,0 +1,146 @@
+//! A worktree that is ready to work in: made or found again, with the ignored files it needs, set up by the project's hook.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::launch::ready_mark;
+use super::{Incoming, Parts};
+use crate::base::text;
+use crate::config::paths::RepoFiles;
+use crate::engine::machine::{Input, LaunchFailure, LaunchOrder, Place};
+use crate::git::{Standing, Start, Wanted, include};
+use crate::model::Live;
+use crate::model::live::Channel;
+use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
+
+/// How long a setup hook may take.
+const HOOK_LIMIT: Duration = Duration::from_mins(10);
+/// What is shown of a failed hook's output.
+const HOOK_BYTES: usize = 4_000;
+/// What the hook's output goes by on the screen.
+const HOOK_CALL: &str = "setup_worktree";
+
+/// A folder to work in, and what its agent should know about it.
+pub(super) struct Ready {
+    pub(super) path: PathBuf,
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Ready, LaunchFailure> {
+    let Some(place) = &order.place else {
+        return Ok(Ready { path: parts.project.path.clone(), notes: Vec::new() });
+    };
+    let task = order.node.id;
+    let step = |step: &str| parts.send(Input::Launching { task, step: step.to_owned() });
+    let refused = |error: crate::git::Error| LaunchFailure::Refused(error.to_string());
+    step("making the worktree");
+    let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
+    let standing = parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
+    let mark = ready_mark(&place.worktree);
+    if matches!(standing, Standing::Created | Standing::Recreated { .. }) {
+        remove_mark(&mark)?;
+    }
+    let mut notes: Vec<String> = standing.notice().into_iter().collect();
+    if !mark.exists() {
+        step("copying ignored files");
+        let included = include::copy(parts.worktrees.main(), &place.worktree).await.map_err(refused)?;
+        if included.files > 0 {
+            notes.push(format!(
+                "Copied from the main checkout: {}.",
+                text::count(included.files, "ignored file", "ignored files")
+            ));
+        }
+        if !order.without_setup {
+            run_hook(parts, order, place).await?;
+        }
+        std::fs::write(&mark, b"")
+            .map_err(|error| LaunchFailure::Refused(format!("cannot write {}: {error}", mark.display())))?;
+    }
+    let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
+    Ok(Ready { path, notes })
+}
+
+fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {
+    match std::fs::remove_file(mark) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(LaunchFailure::Refused(format!("cannot remove {}: {error}", mark.display())))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Runs the project's hook in a new worktree, with its output on the screen. Without a hook nothing happens.
+async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place) -> Result<(), LaunchFailure> {
+    let hook = RepoFiles::new(&place.worktree).setup_hook();
+    if !hook.is_file() {
+        return Ok(());
+    }
+    let task = order.node.id;
+    parts.send(Input::Launching { task, step: "running the setup hook".to_owned() });
+    let environment = Environment::new()
+        .with(TASK_MARKER, task.to_string())
+        .with("MXD_PROJECT", parts.project.path.as_os_str())
+        .with("MXD_BRANCH", &place.branch);
+    let environment = parts.agent_git.environment(environment, std::env::vars_os());
+    let id = format!("setup-{}", crate::base::RunId::fresh(&parts.ids));
+    let spec = Spec {
+        environment,
+        shown: "setup_worktree.sh".to_owned(),
+        head: HOOK_BYTES,
+        spool: Some(parts.spill.clone()),
+        records: Some(parts.records.clone()),
+        ..Spec::new(id, "bash", &place.worktree)
+    };
+    let started = process::start(spec.arguments([hook.as_os_str()]));
+    let process = started.map_err(|error| hook_failed("could not be run", &error.to_string()))?;
+    let follow = follow(parts, order, &process);
+    let exit = tokio::select! {
+        exit = process.gone() => exit,
+        () = follow => process.gone().await,
+        () = tokio::time::sleep(HOOK_LIMIT) => {
+            process.kill();
+            process.gone().await;
+            let said = output(&process);
+            return Err(hook_failed(&format!("was not done after {} minutes", HOOK_LIMIT.as_secs() / 60), &said));
+        }
+    };
+    match exit.code {
+        Some(0) => Ok(()),
+        Some(code) => Err(hook_failed(&format!("failed with exit code {code}"), &output(&process))),
+        None => Err(hook_failed("was ended by a signal", &output(&process))),
+    }
+}
+
+fn hook_failed(exit: &str, output: &str) -> LaunchFailure {
+    LaunchFailure::SetupHook { exit: exit.to_owned(), output: output.to_owned() }
+}
+
+/// Shows what the hook says while it says it.
+async fn follow(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) {
+    let task = order.node.id;
+    while !process.output().is_closed() {
+        process.output().fresh().await;
+        let text = String::from_utf8_lossy(&process.output().take_pending().bytes).into_owned();
+        if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
+            let step = format!("setup hook: {}", text::headline(line, 80));
+            parts.send(Input::Launching { task, step });
+        }
+        if !text.is_empty() {
+            let live = Live::OutputChunk { call: HOOK_CALL.to_owned(), channel: Channel::Output, text };
+            let _ = parts.incoming.send(Incoming::Live { task, live });
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Returns the end of what a hook said: the error is there.
+fn output(process: &Process) -> String {
+    let glimpse = process.output().glimpse();
+    let mut bytes = glimpse.head;
+    if glimpse.total > bytes.len() as u64 {
+        bytes = glimpse.tail;
+    }
+    let said = String::from_utf8_lossy(&bytes).into_owned();
+    text::suffix(said.trim_end(), HOOK_BYTES).to_owned()
+}

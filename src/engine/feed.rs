@@ -1,0 +1,166 @@
+//! What is told to those who watch. Every watcher has a queue of its own: state changes stay in it until they are read,
+//! streamed text is put together while it waits, and one who falls too far behind is told to look anew.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::Notify;
+
+use crate::engine::update::Update;
+use crate::model::Live;
+
+/// How much may wait for one watcher before it is told to look anew.
+const LONGEST: usize = 20_000;
+/// How large a piece of streamed text grows while it waits.
+const LARGEST_PIECE: usize = 64 * 1024;
+
+/// Everybody who watches.
+#[derive(Debug, Default)]
+pub struct Feed {
+    watchers: Mutex<Vec<Weak<Queue>>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<VecDeque<Update>>,
+    news: Notify,
+}
+
+/// One watcher's end. Dropping it ends the watching.
+#[derive(Debug)]
+pub struct Watcher {
+    queue: Arc<Queue>,
+}
+
+impl Feed {
+    /// Returns a new watcher, who is told everything from now on.
+    pub fn watch(&self) -> Watcher {
+        let queue = Arc::new(Queue::default());
+        self.lock().push(Arc::downgrade(&queue));
+        Watcher { queue }
+    }
+
+    pub fn tell(&self, update: &Update) {
+        self.lock().retain(|watcher| match watcher.upgrade() {
+            Some(queue) => {
+                queue.push(update.clone());
+                true
+            }
+            None => false,
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Update>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, update: Update) {
+        let mut waiting = self.lock();
+        if waiting.len() >= LONGEST {
+            waiting.clear();
+            waiting.push_back(Update::Resync);
+        }
+        let Some(update) = joined(&mut waiting, update) else { return };
+        waiting.push_back(update);
+        drop(waiting);
+        self.news.notify_one();
+    }
+}
+
+/// Puts an update together with one that still waits, where nothing is lost by it. Returns it if that cannot be done.
+fn joined(waiting: &mut VecDeque<Update>, update: Update) -> Option<Update> {
+    match update {
+        Update::Live { task, live } => {
+            let last = match waiting.back_mut() {
+                Some(Update::Live { task: of, live }) if *of == task => live,
+                _ => return Some(Update::Live { task, live }),
+            };
+            joined_text(last, live).map(|live| Update::Live { task, live })
+        }
+        Update::Task { task } => {
+            // A view is whole: the newer one takes the place of the older, unless something of that task came between.
+            let id = task.node.id;
+            for earlier in waiting.iter_mut().rev() {
+                match earlier {
+                    Update::Task { task: view } if view.node.id == id => {
+                        *view = task;
+                        return None;
+                    }
+                    Update::Event { task, .. } | Update::Live { task, .. } | Update::Removed { task }
+                        if *task == id =>
+                    {
+                        break;
+                    }
+                    Update::Resync => break,
+                    Update::Task { .. }
+                    | Update::Event { .. }
+                    | Update::Live { .. }
+                    | Update::Removed { .. }
+                    | Update::Project { .. }
+                    | Update::Notice { .. }
+                    | Update::Quiet
+                    | Update::Ended => {}
+                }
+            }
+            Some(Update::Task { task })
+        }
+        other @ (Update::Removed { .. }
+        | Update::Event { .. }
+        | Update::Project { .. }
+        | Update::Notice { .. }
+        | Update::Quiet
+        | Update::Resync
+        | Update::Ended) => Some(other),
+    }
+}
+
+fn joined_text(last: &mut Live, live: Live) -> Option<Live> {
+    match (last, live) {
+        (Live::TextDelta { text }, Live::TextDelta { text: more }) if text.len() < LARGEST_PIECE => {
+            text.push_str(&more);
+            None
+        }
+        (Live::ThinkingDelta { text }, Live::ThinkingDelta { text: more }) if text.len() < LARGEST_PIECE => {
+            text.push_str(&more);
+            None
+        }
+        (Live::CallDelta { call, bytes, .. }, Live::CallDelta { call: same, bytes: more, .. }) if *call == same => {
+            *bytes = more;
+            None
+        }
+        (Live::OutputChunk { call, channel, text }, Live::OutputChunk { call: same, channel: too, text: more })
+            if *call == same && *channel == too && text.len() < LARGEST_PIECE =>
+        {
+            text.push_str(&more);
+            None
+        }
+        (_, live) => Some(live),
+    }
+}
+
+impl Watcher {
+    /// Returns the next update, once there is one.
+    pub async fn next(&mut self) -> Update {
+        loop {
+            if let Some(update) = self.try_next() {
+                return update;
+            }
+            self.queue.news.notified().await;
+        }
+    }
+
+    /// Returns the next update if there is one.
+    pub fn try_next(&mut self) -> Option<Update> {
+        self.queue.lock().pop_front()
+    }
+}
+
+#[cfg(test)]
+#[path = "feed_tests.rs"]
+mod tests;

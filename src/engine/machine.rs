@@ -1,0 +1,335 @@
+//! What the orchestrator does next, as a pure function: `step(&mut self, now, input) -> Vec<Effect>`.
+//!
+//! No runtime, no clock, no disk, no git. Invariants: at most one run per task, because a slot is taken in the same step
+//! that decides to launch; nothing that others can see happens before the tree or the event that says so is on the
+//! disk; every completion reaches the task above exactly once, because the message that carries it has an id that
+//! follows from the event that ended the run; a task that waits has a reason with a name.
+
+mod asking;
+mod booting;
+mod completing;
+mod delivering;
+mod editing;
+mod ending;
+mod io;
+mod looking;
+mod requesting;
+mod running;
+mod saving;
+mod stopping;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use io::{
+    AccountOrder, Actor, BranchFate, Effect, Ground, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket, Timer,
+};
+
+use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
+use crate::engine::command::{Command, Outcome};
+use crate::engine::snapshot::Retry;
+use crate::model::fold::SessionState;
+use crate::model::live::{Activity, Live};
+use crate::model::message::{Message, Source};
+use crate::model::task::{Status, TaskNode};
+use crate::model::tree::Tree;
+use completing::Closing;
+use delivering::{Later, Plan};
+use running::Run;
+use saving::Saves;
+
+/// The orchestrator of one project.
+#[derive(Debug)]
+pub struct Machine {
+    ids: IdSource,
+    limits: Limits,
+    ground: Ground,
+    tree: Tree,
+    lives: BTreeMap<TaskId, Life>,
+    saves: Saves,
+    /// What is to happen when an append, a copy or a clearing is through.
+    pending: BTreeMap<Ticket, Pending>,
+    /// How messages that are on their way to a session are to be handed over.
+    plans: BTreeMap<MessageId, Plan>,
+    /// Completions on their way to the task above: the message, and whose it is.
+    completions: BTreeMap<MessageId, TaskId>,
+    /// Asks whose answer is on its way to the disk.
+    answering: BTreeSet<AskId>,
+    /// Tasks that wait for a slot, in the order they will get one.
+    queue: Vec<TaskId>,
+    /// What was spent since the start, also by tasks that are gone.
+    spent: MicroUsd,
+    quitting: bool,
+    ended: bool,
+    numbers: u64,
+    changed: BTreeSet<TaskId>,
+    removed: Vec<TaskId>,
+    out: Vec<Effect>,
+}
+
+/// What is known of a task besides its node.
+#[derive(Debug, Default)]
+struct Life {
+    state: SessionState,
+    run: Option<Run>,
+    activity: Activity,
+    since: Option<Timestamp>,
+    retry: Option<Retry>,
+    /// How far a launch has come.
+    step: Option<String>,
+    model: Option<String>,
+    /// It asked a task above for a reply and has none yet.
+    asked_above: bool,
+    /// How often in a row the disk refused something.
+    refusals: u32,
+    diff: Option<crate::engine::snapshot::DiffStat>,
+    /// A change to it is under way that must not be disturbed.
+    edited: bool,
+    /// The person stopped it, and its session does not say so yet.
+    halting: bool,
+    /// Its end, on the way to the task above and into the tree.
+    closing: Option<Closing>,
+    /// What the person said while it was being stopped.
+    later: Vec<Later>,
+    /// What the person takes back, as soon as it is known whether a run has it.
+    to_withdraw: Vec<(Ticket, Vec<MessageId>)>,
+    /// How many messages are being taken out of its session.
+    withdrawing: usize,
+}
+
+impl Life {
+    /// Tells whether nothing will happen here by itself. An agent that sleeps and is alive waits for a process of its own,
+    /// or is about to leave: both are followed by something, unless it waits for the person as well. A question that
+    /// answers itself is no reason to stop waiting for it.
+    fn is_quiet(&self) -> bool {
+        let asks = &self.state.asks;
+        let rests = self.run.as_ref().is_none_or(|run| run.is_asleep() && !asks.is_empty());
+        rests && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
+    }
+}
+
+/// Who waits for something that is under way.
+#[derive(Debug)]
+enum Pending {
+    /// Nobody.
+    Nothing,
+    Reply(Ticket, Outcome),
+    Respond(Ticket, String),
+    /// A completion: if it cannot be told now, it is tried again.
+    Completion(TaskId),
+    /// The marker that says that it was told. As well.
+    Marker(TaskId),
+    /// A question without which nobody would look at the task again. As well.
+    Question(TaskId),
+    /// That the person stopped it. As well.
+    Halt(TaskId),
+    /// An answer, of the person or of the time that has passed.
+    Answer {
+        task: TaskId,
+        ask: AskId,
+        ticket: Option<Ticket>,
+    },
+    Withdrawal(TaskId, Ticket),
+    Edit(Box<editing::Continuation>),
+}
+
+/// Who is to be answered.
+#[derive(Clone, Copy, Debug)]
+enum Asker {
+    Command(Ticket),
+    Request(Ticket),
+}
+
+impl Machine {
+    pub fn new(tree: Tree, ground: Ground, limits: Limits, ids: IdSource) -> Self {
+        Self {
+            ids,
+            limits,
+            ground,
+            saves: Saves::new(&tree),
+            tree,
+            lives: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            completions: BTreeMap::new(),
+            answering: BTreeSet::new(),
+            queue: Vec::new(),
+            spent: MicroUsd::ZERO,
+            quitting: false,
+            ended: false,
+            numbers: 0,
+            changed: BTreeSet::new(),
+            removed: Vec::new(),
+            out: Vec::new(),
+        }
+    }
+
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Returns what a session adds up to.
+    pub fn state(&self, task: TaskId) -> Option<&SessionState> {
+        self.lives.get(&task).map(|life| &life.state)
+    }
+
+    /// Tells whether nothing happens any more before somebody says something.
+    pub fn is_quiet(&self) -> bool {
+        self.queue.is_empty()
+            && self.saves.is_idle()
+            && self.pending.is_empty()
+            && self.completions.is_empty()
+            && self.lives.values().all(Life::is_quiet)
+    }
+
+    /// Takes one input and returns what is to be done about it, in order.
+    pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
+        self.take(now, input);
+        self.save_if_needed();
+        self.end_if_over();
+        std::mem::take(&mut self.out)
+    }
+
+    /// Returns the tasks that look different since this was last asked, and those that are gone.
+    pub fn take_changes(&mut self) -> (BTreeSet<TaskId>, Vec<TaskId>) {
+        (std::mem::take(&mut self.changed), std::mem::take(&mut self.removed))
+    }
+
+    fn take(&mut self, now: Timestamp, input: Input) {
+        match input {
+            Input::Boot { sessions } => self.boot(now, sessions),
+            Input::Command { ticket, command } => self.command(now, ticket, command),
+            Input::Request { ticket, task, request } => self.request(now, ticket, task, request),
+            Input::Observed { task, event } => self.observed(now, task, &event),
+            Input::Appended { ticket } => self.appended(now, ticket),
+            Input::AppendFailed { ticket, reason } => self.append_failed(now, ticket, &reason),
+            Input::TreeSaved { ticket } => self.tree_saved(now, ticket),
+            Input::TreeSaveFailed { ticket, reason } => self.tree_save_failed(now, ticket, &reason),
+            Input::Live { task, live } => self.live(now, task, live),
+            Input::Launching { task, step } => self.launching(task, step),
+            Input::Launched { task, model } => self.launched(task, model),
+            Input::LaunchFailed { task, failure } => self.launch_failed(now, task, failure),
+            Input::RunOver { task, ending } => self.run_over(now, task, ending),
+            Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
+            Input::Copied { ticket, result } => self.copied(now, ticket, result),
+            Input::Timer { timer } => self.rang(now, timer),
+            Input::FromProject { project, name, message, body } => {
+                let from = Source::CrossProject { project, name };
+                let message = Box::new(Message { id: message, from, body, images: Vec::new(), at: now });
+                self.plans.insert(message.id, Plan::default());
+                let ticket = self.number();
+                self.pending.insert(ticket, Pending::Nothing);
+                let since = crate::base::EventId::from_ulid(message.id.ulid());
+                self.out.push(Effect::SendOnce { ticket, task: self.tree.root_id(), message, since });
+            }
+        }
+    }
+
+    fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
+        let asker = Asker::Command(ticket);
+        let result = match command {
+            Command::Send { task, message, mode } => self.send(now, ticket, task, message, mode),
+            Command::Withdraw { task, messages } => self.withdraw(ticket, task, messages),
+            Command::Answer { task, ask, reply } => self.answer(now, ticket, task, ask, reply),
+            Command::Create { parent, before, draft, start } => {
+                self.create(now, asker, Actor::Person, parent, before, draft, start).map(|_| ())
+            }
+            Command::Update { task, changes } => self.update(now, asker, Actor::Person, task, &changes),
+            Command::Close { task } => self.close(now, asker, Actor::Person, task),
+            Command::Delete { task } => self.delete(now, asker, Actor::Person, task),
+            Command::Reset { task } => self.reset(now, asker, Actor::Person, task),
+            Command::Restore { task } => self.restore(asker, task),
+            Command::Move { task, parent, before } => self.reparent(now, asker, Actor::Person, task, parent, before),
+            Command::Reorder { parent, order } => self.reorder(now, asker, Actor::Person, parent, order),
+            Command::Resume { task } => self.resume(now, ticket, task),
+            Command::Interrupt { task } => self.interrupt(ticket, task),
+            Command::Stop { scope } => self.stop(now, ticket, scope),
+            Command::Compact { task } => self.compact(now, ticket, task),
+            Command::Background { task, call } => self.pass_on(ticket, task, Effect::Background { task, call }),
+            Command::Kill { task, process } => self.pass_on(ticket, task, Effect::Kill { task, process }),
+            Command::Quit => {
+                self.quit(ticket);
+                Ok(())
+            }
+        };
+        if let Err(fault) = result {
+            self.out.push(Effect::Reply { ticket, result: Err(fault) });
+        }
+    }
+
+    fn number(&mut self) -> Ticket {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn life(&mut self, task: TaskId) -> &mut Life {
+        self.changed.insert(task);
+        self.lives.entry(task).or_default()
+    }
+
+    fn node(&self, task: TaskId) -> Result<&TaskNode, Fault> {
+        self.tree.get(task).ok_or_else(|| {
+            Fault::user(format!("there is no task {task} in this project")).hint("`mxd tree` lists the tasks")
+        })
+    }
+
+    fn status(&self, task: TaskId) -> Option<Status> {
+        self.tree.get(task).map(|node| node.status)
+    }
+
+    fn message(&self, now: Timestamp, from: Source, body: impl Into<String>) -> Message {
+        Message { id: MessageId::fresh(&self.ids), from, body: body.into(), images: Vec::new(), at: now }
+    }
+
+    /// Answers whoever asked.
+    fn settle(&mut self, asker: Asker, outcome: Outcome, words: impl Into<String>) {
+        self.out.push(match asker {
+            Asker::Command(ticket) => Effect::Reply { ticket, result: Ok(outcome) },
+            Asker::Request(ticket) => Effect::Respond { ticket, result: Ok(words.into()) },
+        });
+    }
+
+    fn refuse(&mut self, asker: Asker, fault: Fault) {
+        self.out.push(match asker {
+            Asker::Command(ticket) => Effect::Reply { ticket, result: Err(fault) },
+            Asker::Request(ticket) => Effect::Respond { ticket, result: Err(fault.to_string()) },
+        });
+    }
+
+    /// Takes note of what a run shows of itself.
+    fn live(&mut self, now: Timestamp, task: TaskId, live: Live) {
+        match live {
+            Live::Activity { activity } => self.active(now, task, activity),
+            Live::Retry { attempt, of, until, reason } => {
+                self.life(task).retry = Some(Retry { attempt, of, until, reason });
+                self.active(now, task, Activity::Retrying);
+            }
+            Live::TextDelta { .. } | Live::ThinkingDelta { .. } | Live::CallDelta { .. } => {
+                self.active(now, task, Activity::Streaming);
+            }
+            Live::OutputChunk { .. } | Live::Discarded | Live::TokenEstimate { .. } => {}
+        }
+    }
+
+    fn active(&mut self, now: Timestamp, task: TaskId, activity: Activity) {
+        if self.lives.get(&task).is_some_and(|life| life.activity == activity) {
+            return;
+        }
+        let life = self.life(task);
+        life.activity = activity;
+        life.since = Some(now);
+        if activity != Activity::Retrying {
+            life.retry = None;
+        }
+        let asleep = matches!(activity, Activity::Idle | Activity::Waiting);
+        if let Some(Run::Alive { asleep: was, .. }) = &mut life.run {
+            *was = asleep;
+        }
+        if asleep {
+            self.admit(now);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

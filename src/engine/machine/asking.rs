@@ -1,0 +1,202 @@
+//! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
+
+use crate::base::{AskId, Fault, TaskId, Timestamp};
+use crate::engine::command::Reply;
+use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::running::Place;
+use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
+use crate::model::ask::{AnsweredBy, AskMode};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded};
+use crate::model::message::Source;
+use crate::model::task::Status;
+use crate::model::{Answer, Ask, AskKind};
+
+const RETRY: &str = "Try again";
+const WITHOUT: &str = "Go on without it";
+const CANCEL: &str = "Leave it";
+
+/// Tells whether an answer says to go on without the setup hook.
+pub(super) fn is_without_setup(answer: &Answer) -> bool {
+    answer.text.trim().eq_ignore_ascii_case(WITHOUT)
+}
+
+impl Machine {
+    pub(super) fn new_ask(&self, kind: AskKind, question: String, detail: String, choices: &[&str]) -> Ask {
+        Ask {
+            id: AskId::fresh(&self.ids),
+            kind,
+            question,
+            detail,
+            choices: choices.iter().map(|&choice| choice.to_owned()).collect(),
+            default: None,
+            mode: AskMode::Blocks,
+            deadline: None,
+            tool_call: None,
+        }
+    }
+
+    pub(super) fn ask_about_launch(&mut self, task: TaskId, reason: &str) {
+        let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
+        let question = format!("\"{title}\" could not be started. Try again?");
+        let ask = self.new_ask(AskKind::LaunchFailed, question, reason.to_owned(), &[RETRY, CANCEL]);
+        self.append(task, vec![ask.into()], Pending::Nothing);
+    }
+
+    pub(super) fn ask_about_setup(&mut self, task: TaskId, exit: &str, output: &str) {
+        let question = format!("The setup hook of this worktree {exit}. What now?");
+        let detail = format!("{output}\n\nTo change it: edit .mxd/hooks/setup_worktree.sh, commit, then try again.");
+        let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, WITHOUT, CANCEL]);
+        self.append(task, vec![ask.into()], Pending::Question(task));
+    }
+
+    /// Takes note of an Ask, whoever raised it.
+    pub(super) fn asked(&mut self, task: TaskId, ask: &Ask) {
+        if let (Some(at), Some(_)) = (ask.deadline, &ask.default) {
+            self.out.push(Effect::Wake { timer: Timer::AskDeadline { task, ask: ask.id }, at });
+        }
+    }
+
+    /// Returns an Ask that has no answer yet, not even one that is on its way to the disk.
+    fn pending_ask(&self, task: TaskId, ask: AskId) -> Option<&Ask> {
+        self.lives.get(&task)?.state.asks.get(ask).filter(|ask| !self.answering.contains(&ask.id))
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        now: Timestamp,
+        ticket: Ticket,
+        task: TaskId,
+        id: AskId,
+        reply: Reply,
+    ) -> Result<(), Fault> {
+        self.node(task)?;
+        let Some(ask) = self.pending_ask(task, id).cloned() else {
+            return Err(Fault::user("this question has been answered, or no longer stands")
+                .hint("`mxd asks` lists what is open"));
+        };
+        let answer = read(&ask, reply)?;
+        self.record_answer(now, task, &ask, answer, Some(ticket));
+        Ok(())
+    }
+
+    fn record_answer(&mut self, now: Timestamp, task: TaskId, ask: &Ask, answer: Answer, ticket: Option<Ticket>) {
+        let id = ask.id;
+        self.answering.insert(id);
+        let then = Pending::Answer { task, ask: id, ticket };
+        let answered: Body = AskAnswered { id, answer: answer.clone() }.into();
+        match ask.kind {
+            // The agent reads it as a message, so nothing else is left to be acted on.
+            AskKind::Clarify => {
+                let defaulted = answer.by == AnsweredBy::Timeout;
+                let from = Source::ClarifyResponse { ask: id, question: ask.question.clone(), defaulted };
+                let message = self.message(now, from, answer.text);
+                let acted_on = AskWithdrawn { id, reason: "the answer was sent to the agent".to_owned() }.into();
+                let plan = Plan { line: Place::First, ..Plan::default() };
+                self.deliver_with(task, vec![answered, acted_on], message, plan, then);
+            }
+            AskKind::LaunchFailed | AskKind::SetupHook if is_cancel(&answer) => {
+                let acted_on = AskWithdrawn { id, reason: "the person left it as it is".to_owned() }.into();
+                // What it was to do is not done at the next start either.
+                let ended = RunEnded::from(Exit::Interrupted(InterruptReason::Stopped)).into();
+                self.append(task, vec![answered, acted_on, ended], then);
+            }
+            AskKind::LaunchFailed
+            | AskKind::SetupHook
+            | AskKind::Permission
+            | AskKind::RetriesExhausted
+            | AskKind::Budget
+            | AskKind::Loop
+            | AskKind::TurnLimit
+            | AskKind::ModelStopped
+            | AskKind::CompactionFailed
+            | AskKind::McpApproval
+            | AskKind::Review => self.append(task, vec![answered], then),
+        }
+    }
+
+    /// The person does not want the worktree that could not be set up.
+    fn give_up(&mut self, now: Timestamp, task: TaskId) {
+        let id = crate::base::MessageId::fresh(&self.ids);
+        let why = "Its worktree could not be set up, and the person left it at that.".to_owned();
+        self.announce(now, task, crate::model::event::Verdict::Failed, why, id);
+    }
+
+    /// An answer is on the disk: whoever waits for it goes on.
+    pub(super) fn ask_answered(&mut self, now: Timestamp, task: TaskId, answered: &AskAnswered, event: &Event) {
+        if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
+            return self.hear(task, event);
+        }
+        let Some(life) = self.lives.get(&task) else { return };
+        let Some(decision) = life.state.decisions.iter().find(|decision| decision.ask.id == answered.id) else {
+            return;
+        };
+        if !is_cancel(&decision.answer) {
+            return self.wake(now, task, Place::First);
+        }
+        if decision.ask.kind == AskKind::SetupHook && self.status(task) == Some(Status::InProgress) {
+            self.give_up(now, task);
+        }
+    }
+
+    /// Nobody answered in time: the default does.
+    pub(super) fn deadline(&mut self, now: Timestamp, task: TaskId, id: AskId) {
+        let Some(ask) = self.pending_ask(task, id).cloned() else { return };
+        let Some(default) = ask.default.clone() else { return };
+        let choice = ask.choices.iter().position(|choice| *choice == default);
+        let answer = Answer { text: default, choice, by: AnsweredBy::Timeout };
+        self.record_answer(now, task, &ask, answer, None);
+    }
+
+    /// An agent asks the person.
+    #[expect(clippy::too_many_arguments, reason = "they are the fields of the question")]
+    pub(super) fn clarify(
+        &mut self,
+        now: Timestamp,
+        ticket: Ticket,
+        task: TaskId,
+        question: String,
+        detail: String,
+        choices: Vec<String>,
+        default: Option<String>,
+        mode: AskMode,
+    ) -> Result<(), String> {
+        if question.trim().is_empty() {
+            return Err("The question is empty. Say in one line what you need to know.".to_owned());
+        }
+        let deadline = default.as_ref().and(self.limits.clarify_timeout).map(|wait| now.later(wait));
+        let ask = Ask { default, mode, deadline, ..self.new_ask(AskKind::Clarify, question, detail, &[]) };
+        let ask = Ask { choices, ..ask };
+        let words = match mode {
+            AskMode::Blocks => {
+                "The question was put to the person. Call yield now: the answer wakes you. Do not go on with what depends on it."
+            }
+            AskMode::Continues => {
+                "The question was put to the person. Go on with what does not depend on it; the answer comes as a message."
+            }
+        };
+        self.append(task, vec![ask.into()], Pending::Respond(ticket, words.to_owned()));
+        Ok(())
+    }
+}
+
+fn is_cancel(answer: &Answer) -> bool {
+    answer.text.trim().eq_ignore_ascii_case(CANCEL)
+}
+
+/// Understands what a person said to an Ask: a choice by its number, by its words, or something else.
+fn read(ask: &Ask, reply: Reply) -> Result<Answer, Fault> {
+    let by = AnsweredBy::Person;
+    match reply {
+        Reply::Choice(choice) => match ask.choices.get(choice) {
+            Some(text) => Ok(Answer { text: text.clone(), choice: Some(choice), by }),
+            None => {
+                Err(Fault::user(format!("there is no choice {}: the question has {}", choice + 1, ask.choices.len())))
+            }
+        },
+        Reply::Text(text) if text.trim().is_empty() => Err(Fault::user("the answer is empty")),
+        Reply::Text(text) => {
+            let choice = ask.choices.iter().position(|choice| choice.eq_ignore_ascii_case(text.trim()));
+            Ok(Answer { text, choice, by })
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The start: every task is judged on its own by what its session says. What sleeps goes on sleeping.
+
+use crate::base::{TaskId, Timestamp};
+use crate::engine::machine::completing::Sent;
+use crate::engine::machine::running::Place;
+use crate::engine::machine::{Life, Machine};
+use crate::model::fold::SessionState;
+use crate::model::live::Activity;
+use crate::model::{Ask, AskKind};
+
+impl Machine {
+    fn could_not_start(&self, task: TaskId) -> bool {
+        let asks = self.lives.get(&task).map(|life| life.state.asks.iter());
+        asks.is_some_and(|mut asks| asks.any(|ask| ask.kind == AskKind::LaunchFailed))
+    }
+
+    pub(super) fn boot(&mut self, now: Timestamp, sessions: Vec<(TaskId, SessionState)>) {
+        for (task, state) in sessions {
+            let activity = if state.asks.is_empty() { Activity::Idle } else { Activity::Waiting };
+            self.lives.insert(task, Life { state, activity, ..Life::default() });
+        }
+        self.changed = self.tree.all().map(|node| node.id).collect();
+        let tasks: Vec<TaskId> = self.tree.all().map(|node| node.id).collect();
+        for &task in &tasks {
+            let asks: Vec<Ask> =
+                self.lives.get(&task).map(|life| life.state.asks.iter().cloned().collect()).unwrap_or_default();
+            asks.iter().for_each(|ask| self.asked(task, ask));
+            self.complete(now, task, Sent::Perhaps);
+        }
+        for task in tasks {
+            self.reconsider(now, task);
+        }
+        // What kept the root from starting, a missing key above all, may be gone; nobody above it is told twice.
+        let root = self.tree.root_id();
+        if self.could_not_start(root) {
+            self.wake(now, root, Place::First);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Completions, in three steps that can each be done again: the task above has the message, the session says that it
+//! has, the tree has the verdict.
+
+use crate::base::{EventId, MessageId, TaskId, Timestamp};
+use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::saving::Then;
+use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::model::event::{DoneNotified, Exit, Verdict};
+use crate::model::fold::LastExit;
+use crate::model::message::{Message, Source};
+use crate::model::task::{ResultRound, Status};
+
+/// Returns the verdict of a run that ended with one.
+fn verdict(exit: &Exit) -> Option<Verdict> {
+    match exit {
+        Exit::DonePassed => Some(Verdict::Passed),
+        Exit::DoneFailed => Some(Verdict::Failed),
+        Exit::Interrupted(_) => None,
+    }
+}
+
+/// How far the end of a run has come that is on its way to the task above and into the tree.
+#[derive(Debug)]
+pub(super) enum Closing {
+    Telling(Verdict, String),
+    Told,
+}
+
+/// Whether the message of a completion may have been sent before a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    No,
+    Perhaps,
+}
+
+impl Machine {
+    /// Returns how a task declared itself done, if that is its last word and the tree does not say so yet.
+    fn declared(&self, task: TaskId) -> Option<(Verdict, &LastExit)> {
+        let last = self.lives.get(&task)?.state.turns.last_exit.as_ref()?;
+        let verdict = verdict(&last.exit)?;
+        // A finished task that was woken is in progress again before its conversation goes on.
+        let recorded = self.tree.get(task)?.results.iter().any(|round| {
+            let since = i64::try_from(last.event.ulid().timestamp_ms()).unwrap_or(i64::MAX);
+            round.verdict == verdict && round.result == last.result && round.at.as_millis() >= since
+        });
+        (!recorded).then_some((verdict, last))
+    }
+
+    /// Tells whether a completion is under way: nothing else may begin before it is through.
+    pub(super) fn is_completing(&self, task: TaskId) -> bool {
+        self.lives.get(&task).is_some_and(|life| life.closing.is_some())
+            || (self.status(task) == Some(Status::InProgress) && self.declared(task).is_some())
+    }
+
+    pub(super) fn complete_if_done(&mut self, now: Timestamp, task: TaskId) {
+        self.complete(now, task, Sent::No);
+    }
+
+    /// Takes a completion as far as it can be taken from where the session says it is.
+    pub(super) fn complete(&mut self, now: Timestamp, task: TaskId, sent: Sent) {
+        let closing = self.lives.get(&task).is_some_and(|life| life.closing.is_some());
+        if closing || self.status(task) != Some(Status::InProgress) {
+            return;
+        }
+        // It is told the task above that it will have after a crash; until that is decided, it waits.
+        if self.saves.above(task) != self.tree.get(task).and_then(|node| node.parent) {
+            return;
+        }
+        let Some((verdict, last)) = self.declared(task) else { return };
+        let (result, event) = (last.result.clone(), last.event);
+        if last.notified {
+            return self.record(now, task, verdict, result);
+        }
+        let id = completion_id(event);
+        match sent {
+            Sent::No => self.announce(now, task, verdict, result, id),
+            Sent::Perhaps => self.announce_once(now, task, verdict, result, id, event),
+        }
+    }
+
+    /// Tells the task above how this one ended. The root has nobody above it.
+    pub(super) fn announce(&mut self, now: Timestamp, task: TaskId, verdict: Verdict, result: String, id: MessageId) {
+        if let Some((ticket, above, message)) = self.telling(now, task, verdict, result, id) {
+            self.out.push(Effect::Append { ticket, task: above, bodies: vec![message.into()] });
+        }
+    }
+
+    fn announce_once(
+        &mut self,
+        now: Timestamp,
+        task: TaskId,
+        verdict: Verdict,
+        result: String,
+        id: MessageId,
+        since: EventId,
+    ) {
+        if let Some((ticket, above, message)) = self.telling(now, task, verdict, result, id) {
+            self.out.push(Effect::SendOnce { ticket, task: above, message: Box::new(message), since });
+        }
+    }
+
+    /// Begins to tell. Returns what is to be sent, and to whom.
+    fn telling(
+        &mut self,
+        now: Timestamp,
+        task: TaskId,
+        verdict: Verdict,
+        result: String,
+        id: MessageId,
+    ) -> Option<(Ticket, TaskId, Message)> {
+        let told = self.completion_message(now, task, verdict, &result, id);
+        self.life(task).closing = Some(Closing::Telling(verdict, result));
+        let Some((above, message)) = told else {
+            self.mark_told(task);
+            return None;
+        };
+        self.completions.insert(id, task);
+        self.plans.insert(id, Plan::default());
+        let ticket = self.number();
+        self.pending.insert(ticket, Pending::Completion(task));
+        Some((ticket, above, message))
+    }
+
+    fn completion_message(
+        &self,
+        now: Timestamp,
+        task: TaskId,
+        verdict: Verdict,
+        result: &str,
+        id: MessageId,
+    ) -> Option<(TaskId, Message)> {
+        let node = self.tree.get(task)?;
+        let from = Source::TaskComplete { task, title: node.title.clone(), verdict };
+        let message = Message { id, from, body: result.to_owned(), images: Vec::new(), at: now };
+        Some((node.parent?, message))
+    }
+
+    /// The message is in the session above: nothing will send it again.
+    pub(super) fn mark_told(&mut self, task: TaskId) {
+        let closing = &mut self.life(task).closing;
+        match closing.take() {
+            Some(Closing::Telling(verdict, result)) => {
+                *closing = Some(Closing::Told);
+                self.append(task, vec![DoneNotified { verdict, result }.into()], Pending::Marker(task));
+            }
+            other => *closing = other,
+        }
+    }
+
+    /// The append is through. Where the message had been there already, it was not observed again.
+    pub(super) fn told_above(&mut self, task: TaskId) {
+        self.completions.retain(|_, of| *of != task);
+        self.mark_told(task);
+    }
+
+    /// The disk refused a part of a completion: it begins again where the disk has it.
+    pub(super) fn not_told(&mut self, now: Timestamp, task: TaskId) {
+        self.completions.retain(|_, of| *of != task);
+        self.life(task).closing = None;
+        self.try_again_later(now, task);
+    }
+
+    /// The session says that the task above knows: now the tree may say how it ended.
+    pub(super) fn settle_completion(&mut self, now: Timestamp, task: TaskId, notified: &DoneNotified) {
+        self.record(now, task, notified.verdict, notified.result.clone());
+    }
+
+    fn record(&mut self, now: Timestamp, task: TaskId, verdict: Verdict, result: String) {
+        if self.status(task) != Some(Status::InProgress) {
+            if let Some(life) = self.lives.get_mut(&task) {
+                life.closing = None;
+            }
+            return;
+        }
+        self.life(task).closing = Some(Closing::Told);
+        let status = match verdict {
+            Verdict::Passed => Status::Passed,
+            Verdict::Failed => Status::Failed,
+        };
+        let edited = self.tree.edit(task, |node| {
+            node.status = status;
+            node.results.push(ResultRound { verdict, result, at: now });
+            node.updated_at = now;
+        });
+        debug_assert!(edited.is_ok(), "its status was looked at a moment ago");
+        self.commit([task], Then::Completed(task));
+    }
+}
+
+/// Returns the id of the message that tells of a run's end: always the same for the same end.
+fn completion_id(event: EventId) -> MessageId {
+    MessageId::from_ulid(event.ulid())
+}

@@ -1,0 +1,305 @@
+//! Messages: the one way in which anything is said to a task. Into its session first; then its run hears of it, or one
+//! is started.
+
+use crate::agent::machine::Delivery;
+use crate::base::{Fault, MessageId, TaskId, Timestamp};
+use crate::engine::command::{Outcome, Outgoing, SendMode};
+use crate::engine::machine::ending::FIRST_PAUSE;
+use crate::engine::machine::running::{Place as InLine, Run};
+use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
+use crate::engine::update::{Level, Notice};
+use crate::model::event::{Body, Event, MessagesWithdrawn};
+use crate::model::message::{Message, Source, TreeAction};
+use crate::model::task::Status;
+
+/// How a message is handed over once it is in its session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) delivery: Delivery,
+    /// What the agent is doing is cut short.
+    pub(super) interrupt: bool,
+    /// Whether a run may be started for it. Not the same as whether it wakes one that sleeps.
+    pub(super) launch: bool,
+    pub(super) line: InLine,
+}
+
+/// Something the person said that has to wait.
+#[derive(Debug)]
+pub(super) struct Later {
+    with: Vec<Body>,
+    message: Message,
+    plan: Plan,
+    then: Pending,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { delivery: Delivery::Steer, interrupt: false, launch: true, line: InLine::Last }
+    }
+}
+
+impl Plan {
+    /// From the person: it goes first.
+    pub(super) fn of_person(mode: SendMode) -> Self {
+        let (delivery, interrupt) = match mode {
+            SendMode::Steer => (Delivery::Steer, false),
+            SendMode::Next => (Delivery::Next, false),
+            SendMode::Interrupt => (Delivery::Steer, true),
+        };
+        Self { delivery, interrupt, launch: true, line: InLine::First }
+    }
+
+    /// To be read when there is something else to read, too.
+    pub(super) fn passive() -> Self {
+        Self { launch: false, ..Self::default() }
+    }
+}
+
+impl Machine {
+    /// The single path: everything that is said to a task comes through here.
+    pub(super) fn deliver(&mut self, to: TaskId, message: Message, plan: Plan, then: Pending) {
+        self.deliver_with(to, Vec::new(), message, plan, then);
+    }
+
+    /// As [`Machine::deliver`], in one append with what it belongs to.
+    pub(super) fn deliver_with(
+        &mut self,
+        to: TaskId,
+        mut with: Vec<Body>,
+        message: Message,
+        plan: Plan,
+        then: Pending,
+    ) {
+        // What the person says after having stopped a task must not look as if it had been said before.
+        if plan.line == InLine::First && self.is_being_stopped(to) {
+            return self.life(to).later.push(Later { with, message, plan, then });
+        }
+        self.plans.insert(message.id, plan);
+        with.push(message.into());
+        self.append(to, with, then);
+    }
+
+    /// Says what had to wait until a task was stopped.
+    pub(super) fn say_what_waited(&mut self, task: TaskId) {
+        if self.is_being_stopped(task) {
+            return;
+        }
+        for Later { with, message, plan, mut then } in std::mem::take(&mut self.life(task).later) {
+            // Ids are compared with those of events: only now is it known which of them come before.
+            let message = Message { id: MessageId::fresh(&self.ids), ..message };
+            if let Pending::Reply(_, Outcome::Sent(id)) = &mut then {
+                *id = message.id;
+            }
+            self.deliver_with(task, with, message, plan, then);
+        }
+    }
+
+    pub(super) fn append(&mut self, task: TaskId, bodies: Vec<Body>, then: Pending) {
+        let ticket = self.number();
+        self.pending.insert(ticket, then);
+        self.out.push(Effect::Append { ticket, task, bodies });
+    }
+
+    pub(super) fn appended(&mut self, now: Timestamp, ticket: Ticket) {
+        match self.pending.remove(&ticket) {
+            Some(Pending::Reply(ticket, outcome)) => self.out.push(Effect::Reply { ticket, result: Ok(outcome) }),
+            Some(Pending::Respond(ticket, words)) => self.out.push(Effect::Respond { ticket, result: Ok(words) }),
+            Some(Pending::Completion(task)) => self.told_above(task),
+            Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Ok(String::new())),
+            Some(Pending::Halt(task)) => self.halted(now, task),
+            Some(Pending::Answer { ask, ticket, .. }) => {
+                self.answering.remove(&ask);
+                let reply = |ticket| Effect::Reply { ticket, result: Ok(Outcome::Done) };
+                self.out.extend(ticket.map(reply));
+            }
+            Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
+            Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
+        }
+    }
+
+    pub(super) fn append_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
+        let fault = || Fault::environment(format!("nothing was done: {reason}"));
+        match self.pending.remove(&ticket) {
+            Some(Pending::Reply(ticket, _)) => self.out.push(Effect::Reply { ticket, result: Err(fault()) }),
+            Some(Pending::Respond(ticket, _)) => {
+                self.out.push(Effect::Respond { ticket, result: Err(fault().to_string()) });
+            }
+            Some(Pending::Completion(task) | Pending::Marker(task)) => self.not_told(now, task),
+            Some(Pending::Question(task) | Pending::Halt(task)) => self.try_again_later(now, task),
+            Some(Pending::Answer { ask, ticket: Some(ticket), .. }) => {
+                self.answering.remove(&ask);
+                self.out.push(Effect::Reply { ticket, result: Err(fault()) });
+            }
+            Some(Pending::Answer { task, ask, ticket: None }) => {
+                self.answering.remove(&ask);
+                let timer = Timer::AskDeadline { task, ask };
+                self.out.push(Effect::Wake { timer, at: now.later(FIRST_PAUSE) });
+            }
+            Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
+            Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
+            Some(Pending::Nothing) | None => {
+                let text = format!("an event could not be kept: {reason}");
+                self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
+            }
+        }
+    }
+
+    /// Takes in an event that is on the disk, and does what follows from it.
+    pub(super) fn observed(&mut self, now: Timestamp, task: TaskId, event: &Event) {
+        // A session whose task is gone is nobody's any more.
+        if self.tree.get(task).is_none() && !self.lives.contains_key(&task) {
+            return;
+        }
+        self.life(task).state.apply(event);
+        match &event.body {
+            // What a copied conversation cost was paid where it was held.
+            Body::Usage(usage) if event.run.is_some() => self.spent += usage.cost.unwrap_or_default(),
+            Body::Message(message) => self.message_arrived(now, task, message, event),
+            Body::AskRaised(ask) => self.asked(task, ask),
+            Body::AskAnswered(answered) => self.ask_answered(now, task, answered, event),
+            Body::RunEnded(_) => self.complete_if_done(now, task),
+            Body::DoneNotified(notified) => self.settle_completion(now, task, notified),
+            Body::SessionConfig(config) => self.life(task).model = Some(config.model.clone()),
+            Body::AskWithdrawn(_) | Body::MessagesWithdrawn(_) if event.run.is_none() => self.hear(task, event),
+            Body::AskWithdrawn(_)
+            | Body::MessagesWithdrawn(_)
+            | Body::MessagesConsumed(_)
+            | Body::AssistantText(_)
+            | Body::Thinking(_)
+            | Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::Usage(_)
+            | Body::TurnEnded(_)
+            | Body::CompactStarted(_)
+            | Body::CompactMarker(_)
+            | Body::ForkMarker(_)
+            | Body::RunStarted(_)
+            | Body::BudgetWarning(_)
+            | Body::BudgetExceeded(_)
+            | Body::Error(_)
+            | Body::Repaired(_)
+            | Body::HeadMoved(_)
+            | Body::Snapshot(_)
+            | Body::TaskChanged(_)
+            | Body::Unknown(_) => {}
+        }
+    }
+
+    fn message_arrived(&mut self, now: Timestamp, task: TaskId, message: &Message, event: &Event) {
+        if let Some(done) = self.completions.remove(&message.id) {
+            self.mark_told(done);
+        }
+        // What a run wrote into its own session it knows.
+        if event.run.is_some() {
+            return;
+        }
+        let plan = self.plans.remove(&message.id).unwrap_or_default();
+        if matches!(message.from, Source::TaskMessage { .. } | Source::User) {
+            self.life(task).asked_above = false;
+        }
+        if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
+            self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: plan.delivery });
+            if plan.interrupt {
+                self.out.push(Effect::Interrupt { task });
+            }
+        } else if plan.launch && message.from.wakes() {
+            self.wake(now, task, plan.line);
+        }
+    }
+
+    /// Passes on to a run what was written into its session.
+    pub(super) fn hear(&mut self, task: TaskId, event: &Event) {
+        if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
+            self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: Delivery::Steer });
+        }
+    }
+
+    pub(super) fn send(
+        &mut self,
+        now: Timestamp,
+        ticket: Ticket,
+        task: TaskId,
+        outgoing: Outgoing,
+        mode: SendMode,
+    ) -> Result<(), Fault> {
+        let node = self.node(task)?;
+        let (title, woke) =
+            (node.title.clone(), matches!(node.status, Status::Passed | Status::Failed | Status::Closed));
+        if outgoing.text.trim().is_empty() && outgoing.images.is_empty() {
+            return Err(Fault::user("there is nothing to send: the message is empty"));
+        }
+        let message = Message { images: outgoing.images, ..self.message(now, Source::User, outgoing.text) };
+        let forwarded = message.body.clone();
+        let outcome = Outcome::Sent(message.id);
+        self.deliver(task, message, Plan::of_person(mode), Pending::Reply(ticket, outcome));
+        let from = Source::UserMessageForwarded { task, title, woke };
+        self.tell_above(now, task, &from, &forwarded);
+        Ok(())
+    }
+
+    /// Tells the tasks above that are at work, without costing them a turn.
+    pub(super) fn tell_above(&mut self, now: Timestamp, task: TaskId, from: &Source, body: &str) {
+        let above: Vec<TaskId> = self
+            .tree
+            .ancestors(task)
+            .filter(|node| node.status == Status::InProgress)
+            .map(|node| node.id)
+            .filter(|id| self.lives.get(id).is_some_and(|life| life.state.turns.voice.is_some()))
+            .collect();
+        for id in above {
+            let message = self.message(now, from.clone(), body);
+            self.deliver(id, message, Plan::passive(), Pending::Nothing);
+        }
+    }
+
+    /// Tells the chain above that a person changed something.
+    pub(super) fn note_edit(&mut self, now: Timestamp, task: TaskId, title: &str, action: TreeAction, detail: &str) {
+        let from = Source::TreeChange { task, title: title.to_owned(), action };
+        self.tell_above(now, task, &from, detail);
+    }
+
+    pub(super) fn withdraw(&mut self, ticket: Ticket, task: TaskId, messages: Vec<MessageId>) -> Result<(), Fault> {
+        self.node(task)?;
+        let life = self.life(task);
+        let waiting: Vec<MessageId> =
+            messages.into_iter().filter(|id| life.state.messages.get(*id).is_some()).collect();
+        if waiting.is_empty() {
+            return Err(Fault::user("it is too late to take this back: the agent has it"));
+        }
+        match life.run {
+            // The run alone knows what it has handed over already.
+            Some(Run::Alive { .. }) => {
+                self.out.push(Effect::Withdraw { task, messages: waiting });
+                self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+            }
+            // It may be reading its session at this moment.
+            Some(Run::Launching { .. }) => life.to_withdraw.push((ticket, waiting)),
+            None => {
+                life.withdrawing += 1;
+                self.queue.retain(|queued| *queued != task);
+                let withdrawn = MessagesWithdrawn { ids: waiting };
+                self.append(task, vec![withdrawn.into()], Pending::Withdrawal(task, ticket));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was to be taken back is, or could not be: if there is more, it is looked at.
+    fn withdrawn(&mut self, now: Timestamp, task: TaskId, ticket: Ticket, result: Result<Outcome, Fault>) {
+        if let Some(life) = self.lives.get_mut(&task) {
+            life.withdrawing = life.withdrawing.saturating_sub(1);
+        }
+        self.out.push(Effect::Reply { ticket, result });
+        self.reconsider(now, task);
+    }
+
+    pub(super) fn compact(&mut self, now: Timestamp, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+        self.node(task)?;
+        if self.lives.get(&task).is_none_or(|life| life.state.turns.voice.is_none()) {
+            return Err(Fault::user("there is no conversation to summarise yet"));
+        }
+        let message = self.message(now, Source::Compact, "");
+        self.deliver(task, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, Outcome::Done));
+        Ok(())
+    }
+}

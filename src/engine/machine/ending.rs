@@ -1,0 +1,109 @@
+//! The end of a run: what it means for the task, for the one above it, and for those who wait for a slot.
+
+use std::time::Duration;
+
+use crate::agent::driver::Ending;
+use crate::base::{MessageId, TaskId, Timestamp};
+use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::{Effect, Machine, Pending, Timer};
+use crate::engine::update::{Level, Notice};
+use crate::model::event::{Exit, InterruptReason, Verdict};
+use crate::model::live::Activity;
+use crate::model::message::Source;
+use crate::model::task::Status;
+
+/// How long to wait before something that the disk refused is tried again, and how long at most.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl Machine {
+    pub(super) fn run_over(&mut self, now: Timestamp, task: TaskId, ending: Result<Ending, String>) {
+        if self.lives.get(&task).is_none_or(|life| life.run.is_none()) {
+            return;
+        }
+        let stopped = self.end_of_run(task);
+        let life = self.life(task);
+        life.retry = None;
+        life.since = Some(now);
+        life.activity = match &ending {
+            Ok(Ending::Resting) if !life.state.asks.is_empty() => Activity::Waiting,
+            Ok(Ending::Resting) => Activity::Idle,
+            Ok(Ending::Exited(_)) | Err(_) => Activity::Stopped,
+        };
+        match ending {
+            // What follows from these, follows from the event. Something may have been said since.
+            Ok(Ending::Exited(Exit::DonePassed | Exit::DoneFailed | Exit::Interrupted(InterruptReason::Stopped))) => {
+                self.reconsider(now, task);
+            }
+            // It came to its end by itself, without having heard that it was to.
+            _ if stopped => self.put_to_rest(task),
+            Ok(Ending::Resting) => {
+                self.reconsider(now, task);
+                self.tell_of_rest(now, task);
+            }
+            Ok(Ending::Exited(Exit::Interrupted(reason))) => self.interrupted(now, task, &reason),
+            Err(reason) => self.disk_refused(now, task, &reason),
+        }
+        self.run_is_gone(now, task);
+    }
+
+    fn interrupted(&mut self, now: Timestamp, task: TaskId, reason: &InterruptReason) {
+        match reason {
+            InterruptReason::Stopped | InterruptReason::Quit | InterruptReason::TaskGone => {}
+            InterruptReason::Storage(reason) => self.disk_refused(now, task, reason),
+            InterruptReason::Internal(reason) | InterruptReason::Provider(reason) => {
+                self.ask_about_launch(task, reason);
+                self.fail(now, task, &format!("Its run ended: {reason}"));
+            }
+            InterruptReason::Budget => self.fail(now, task, "Its budget is spent."),
+            InterruptReason::TurnLimit => self.fail(now, task, "It has had as many turns as it may have."),
+        }
+    }
+
+    fn disk_refused(&mut self, now: Timestamp, task: TaskId, reason: &str) {
+        let text = format!("the run ended because its session could not be written: {reason}");
+        self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));
+        self.try_again_later(now, task);
+    }
+
+    /// Tries again when the cause may be gone.
+    pub(super) fn try_again_later(&mut self, now: Timestamp, task: TaskId) {
+        let life = self.life(task);
+        let pause = FIRST_PAUSE.saturating_mul(1 << life.refusals.min(5)).min(LONGEST_PAUSE);
+        life.refusals += 1;
+        self.out.push(Effect::Wake { timer: Timer::TryAgain { task }, at: now.later(pause) });
+    }
+
+    /// An agent that sleeps without having said that it is done, and waits for nobody, would never be looked at again:
+    /// the task above is told.
+    fn tell_of_rest(&mut self, now: Timestamp, task: TaskId) {
+        let Some(node) = self.tree.get(task) else { return };
+        let Some(above) = node.parent.filter(|_| node.status == Status::InProgress) else { return };
+        let Some(life) = self.lives.get(&task) else { return };
+        let waits = life.run.is_some()
+            || self.queue.contains(&task)
+            || life.asked_above
+            || !life.state.asks.is_empty()
+            || self.works_below(task);
+        if waits || life.state.turns.exit().is_some() {
+            return;
+        }
+        let body = format!(
+            "The sub task \"{}\" ({}) ended its turn without calling done and sleeps. Nothing below it is at work. Tell it \
+             what to do next, or close it.",
+            node.title, node.id
+        );
+        let message = self.message(now, Source::Notice, body);
+        self.deliver(above, message, Plan::default(), Pending::Nothing);
+    }
+
+    /// Tells whether anything below a task is at work, or will be.
+    pub(super) fn works_below(&self, task: TaskId) -> bool {
+        self.tree.walk(task).skip(1).any(|node| node.status == Status::InProgress)
+    }
+
+    /// A run ended without a verdict: the task above is told that it failed.
+    pub(super) fn fail(&mut self, now: Timestamp, task: TaskId, why: &str) {
+        self.announce(now, task, Verdict::Failed, why.to_owned(), MessageId::fresh(&self.ids));
+    }
+}

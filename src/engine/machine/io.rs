@@ -1,0 +1,294 @@
+//! What goes into the machine and what comes out, as plain data.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::driver::Ending;
+use crate::agent::machine::Delivery;
+use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
+use crate::engine::command::{Command, Outcome};
+use crate::engine::request::Request;
+use crate::engine::update::Notice;
+use crate::model::event::{Body, BudgetScope, Event, InterruptReason};
+use crate::model::fold::SessionState;
+use crate::model::message::Message;
+use crate::model::task::TaskNode;
+use crate::model::tree::Tree;
+use crate::model::{Live, Project};
+
+/// A number that joins a question with its answer.
+pub type Ticket = u64;
+
+/// What the machine is allowed to do, from the settings.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How far below the root tasks may be.
+    pub max_depth: u32,
+    /// How many agents may work at once.
+    pub max_running: u32,
+    /// When a question with a default answers itself.
+    pub clarify_timeout: Option<std::time::Duration>,
+    /// What a new task may cost.
+    pub budget: Option<MicroUsd>,
+    /// What the whole project may cost from now on.
+    pub project_budget: Option<MicroUsd>,
+    /// Nothing is launched: only what is said and changed is kept.
+    pub hold: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_depth: 3, max_running: 8, clarify_timeout: None, budget: None, project_budget: None, hold: false }
+    }
+}
+
+/// Where things are and what they are called: everything the machine has to know of the outside.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    pub project: Project,
+    /// Where worktrees are made.
+    pub worktrees: PathBuf,
+    /// The model of the root, if one is set up.
+    pub model: Option<String>,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    Person,
+    /// The agent of this task.
+    Agent(TaskId),
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    /// What the sessions say, at the start. Comes first, once.
+    Boot {
+        sessions: Vec<(TaskId, SessionState)>,
+    },
+    Command {
+        ticket: Ticket,
+        command: Command,
+    },
+    /// An agent used one of the tools that concern the tree.
+    Request {
+        ticket: Ticket,
+        task: TaskId,
+        request: Request,
+    },
+    /// An event is on the disk. All of them come here, of all sessions, in the order of the disk.
+    Observed {
+        task: TaskId,
+        event: Box<Event>,
+    },
+    /// An append was carried out; its events were observed before.
+    Appended {
+        ticket: Ticket,
+    },
+    AppendFailed {
+        ticket: Ticket,
+        reason: String,
+    },
+    TreeSaved {
+        ticket: Ticket,
+    },
+    TreeSaveFailed {
+        ticket: Ticket,
+        reason: String,
+    },
+    /// What a run shows of itself.
+    Live {
+        task: TaskId,
+        live: Live,
+    },
+    /// How far a launch has come.
+    Launching {
+        task: TaskId,
+        step: String,
+    },
+    Launched {
+        task: TaskId,
+        model: String,
+    },
+    LaunchFailed {
+        task: TaskId,
+        failure: LaunchFailure,
+    },
+    /// A run is over. An error: the disk, or a fault of our own.
+    RunOver {
+        task: TaskId,
+        ending: Result<Ending, String>,
+    },
+    /// A worktree was put away, or brought back.
+    Cleared {
+        ticket: Ticket,
+        result: Result<String, String>,
+    },
+    /// A conversation was copied.
+    Copied {
+        ticket: Ticket,
+        result: Result<usize, String>,
+    },
+    Timer {
+        timer: Timer,
+    },
+    /// Another project's root says something.
+    FromProject {
+        project: ProjectId,
+        name: String,
+        message: MessageId,
+        body: String,
+    },
+}
+
+/// Why a run could not be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaunchFailure {
+    /// Something is not as it must be: the sentence says what and what to do.
+    Refused(String),
+    /// The worktree's setup hook did not succeed.
+    SetupHook { exit: String, output: String },
+    /// The person stopped it.
+    Cancelled,
+}
+
+/// Something that will happen by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// An Ask answers itself.
+    AskDeadline { task: TaskId, ask: AskId },
+    /// Something the disk refused is tried again.
+    TryAgain { task: TaskId },
+}
+
+/// Something to be done.
+#[derive(Debug)]
+pub enum Effect {
+    /// Append, and answer with [`Input::Appended`] or [`Input::AppendFailed`].
+    Append {
+        ticket: Ticket,
+        task: TaskId,
+        bodies: Vec<Body>,
+    },
+    /// As [`Effect::Append`], unless the session has the message already in what came after `since`.
+    SendOnce {
+        ticket: Ticket,
+        task: TaskId,
+        message: Box<Message>,
+        since: EventId,
+    },
+    SaveTree {
+        ticket: Ticket,
+        tree: Arc<Tree>,
+    },
+    Launch(Box<LaunchOrder>),
+    /// Stop a launch that has not become a run yet.
+    CancelLaunch {
+        task: TaskId,
+    },
+    /// Tell a run that somebody wrote into its session.
+    Hear {
+        task: TaskId,
+        event: Box<Event>,
+        delivery: Delivery,
+    },
+    Withdraw {
+        task: TaskId,
+        messages: Vec<MessageId>,
+    },
+    Interrupt {
+        task: TaskId,
+    },
+    Teardown {
+        task: TaskId,
+        reason: InterruptReason,
+    },
+    Background {
+        task: TaskId,
+        call: String,
+    },
+    Kill {
+        task: TaskId,
+        process: String,
+    },
+    /// Archive a worktree's work, then take it away. Answered by [`Input::Cleared`].
+    Clear {
+        ticket: Ticket,
+        task: TaskId,
+        place: Place,
+        branch: BranchFate,
+    },
+    /// Bring a worktree back. Answered by [`Input::Cleared`].
+    Restore {
+        ticket: Ticket,
+        task: TaskId,
+        place: Place,
+    },
+    /// Copy a conversation. Answered by [`Input::Copied`].
+    Copy {
+        ticket: Ticket,
+        from: TaskId,
+        to: TaskId,
+        title: String,
+        description: String,
+    },
+    Wake {
+        timer: Timer,
+        at: Timestamp,
+    },
+    /// The answer to a command.
+    Reply {
+        ticket: Ticket,
+        result: Result<Outcome, Fault>,
+    },
+    /// The answer to an agent's request: what its model reads.
+    Respond {
+        ticket: Ticket,
+        result: Result<String, String>,
+    },
+    Notify(Notice),
+    /// Everything is stopped and kept.
+    Ended,
+}
+
+/// A worktree and its branch, as the tree has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub worktree: PathBuf,
+    pub branch: String,
+    /// The branch of the task above: what is in it is not lost when this one goes.
+    pub base: String,
+}
+
+/// What becomes of a branch whose worktree goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchFate {
+    Keep,
+    Delete,
+}
+
+/// Everything needed to start a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchOrder {
+    pub node: TaskNode,
+    pub above: Option<(TaskId, String)>,
+    /// Nothing: the task is the root and works in the project's own checkout.
+    pub place: Option<Place>,
+    /// Whether the agent may make sub tasks.
+    pub may_delegate: bool,
+    /// Every limit that applies, with what was spent of it.
+    pub accounts: Vec<AccountOrder>,
+    /// The person said to go on without the setup hook.
+    pub without_setup: bool,
+}
+
+/// A limit that a run pays from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccountOrder {
+    /// Whose limit it is. Nothing: the project's.
+    pub owner: Option<TaskId>,
+    pub scope: BudgetScope,
+    pub limit: MicroUsd,
+    pub spent: MicroUsd,
+}

@@ -1,0 +1,90 @@
+//! What is to be seen: views of tasks, made from the tree, the folds and the runs.
+
+use crate::base::TaskId;
+use crate::engine::machine::Machine;
+use crate::engine::machine::running::Run;
+use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
+use crate::engine::stall;
+use crate::model::fold::RunningProcess;
+use crate::model::tree::Facts;
+
+impl Machine {
+    /// Returns everything there is to see.
+    pub fn snapshot(&self) -> Snapshot {
+        let project = ProjectView {
+            budget: self.limits.project_budget,
+            model: self.ground.model.clone(),
+            ..ProjectView::of(&self.ground.project, self.limits.max_running)
+        };
+        let tasks = self.tree.all().filter_map(|node| self.view(node.id)).collect();
+        Snapshot { project, root: self.tree.root_id(), tasks, quiet: self.is_quiet() }
+    }
+
+    /// Returns what there is to see of one task.
+    pub fn view(&self, task: TaskId) -> Option<TaskView> {
+        let node = self.tree.get(task)?.clone();
+        let Some(life) = self.lives.get(&task) else {
+            return Some(TaskView::of(node));
+        };
+        let state = &life.state;
+        Some(TaskView {
+            activity: life.activity,
+            since: life.since,
+            alive: life.run.is_some(),
+            waits: self.wait(task),
+            retry: life.retry.clone(),
+            asks: state.asks.iter().cloned().collect(),
+            unread: state.messages.iter().filter(|message| message.from.is_visible()).cloned().collect(),
+            usage: state.usage.clone(),
+            turns: state.turns.ended,
+            processes: state.background.iter().map(RunningProcess::reference).collect(),
+            last: state.activity.at,
+            model: life.model.clone(),
+            diff: life.diff,
+            ..TaskView::of(node)
+        })
+    }
+
+    /// Takes note of how much a task's branch differs from where it began.
+    pub fn set_diff(&mut self, task: TaskId, diff: Option<DiffStat>) {
+        if self.lives.get(&task).is_some_and(|life| life.diff != diff) {
+            self.life(task).diff = diff;
+        }
+    }
+
+    /// Returns where a task works and the branch it is measured against.
+    pub fn worktree_of(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
+        self.spot(self.tree.get(task)?).map(|place| (place.worktree, place.base))
+    }
+
+    pub(super) fn facts(&self, task: TaskId) -> Facts {
+        let Some(life) = self.lives.get(&task) else { return Facts::default() };
+        let working = life.run.as_ref().is_some_and(|run| !run.is_asleep());
+        Facts { cost: life.state.usage.cost(), asks: life.state.asks.len(), working }
+    }
+
+    fn wait(&self, task: TaskId) -> Option<Wait> {
+        if let Some(ahead) = self.queue.iter().position(|waiting| *waiting == task) {
+            return Some(Wait::Slot { ahead });
+        }
+        let life = self.lives.get(&task)?;
+        match &life.run {
+            Some(Run::Launching { .. }) => {
+                Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
+            }
+            Some(Run::Alive { .. }) => None,
+            None => stall::wait(&self.tree, task, &|task| self.rest(task)),
+        }
+    }
+
+    fn rest(&self, task: TaskId) -> stall::Rest {
+        let Some(life) = self.lives.get(&task) else { return stall::Rest::Asleep };
+        if life.run.is_some() || self.queue.contains(&task) || self.is_completing(task) {
+            stall::Rest::Busy
+        } else if !life.state.asks.is_empty() {
+            stall::Rest::AsksPerson
+        } else {
+            stall::Rest::Asleep
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Runs: who gets one, and when. One per task, and no more at work at once than allowed.
+
+use crate::agent::resume;
+use crate::base::{MicroUsd, TaskId, Timestamp};
+use crate::engine::command::Outcome;
+use crate::engine::machine::completing::Sent;
+use crate::engine::machine::saving::Then;
+use crate::engine::machine::{
+    AccountOrder, Effect, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer,
+};
+use crate::git::branch;
+use crate::model::AskKind;
+use crate::model::event::{AskWithdrawn, Body, BudgetScope, Exit, InterruptReason};
+use crate::model::fold::{LastExit, SessionState};
+use crate::model::live::Activity;
+use crate::model::message::Source;
+use crate::model::task::{Status, TaskNode};
+
+/// A slot that a task has taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    /// Decided; the tree is being saved, the worktree made ready.
+    Launching {
+        /// Whether the order has been given.
+        ordered: bool,
+        stop: Option<InterruptReason>,
+    },
+    Alive {
+        /// It waits for a process of its own or for the person.
+        asleep: bool,
+        stop: Option<InterruptReason>,
+    },
+}
+
+impl Run {
+    pub(super) fn is_asleep(&self) -> bool {
+        matches!(self, Self::Alive { asleep: true, .. })
+    }
+
+    /// Tells why it was told to end, if it was.
+    pub(super) fn stop(&self) -> Option<&InterruptReason> {
+        match self {
+            Self::Launching { stop, .. } | Self::Alive { stop, .. } => stop.as_ref(),
+        }
+    }
+}
+
+/// Where a task stands among those that wait for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The person waits for it.
+    First,
+    Last,
+}
+
+impl Machine {
+    /// Starts a run for a task that has something to do, as soon as there is a slot.
+    pub(super) fn wake(&mut self, now: Timestamp, task: TaskId, line: Place) {
+        if self.quitting || self.limits.hold || self.tree.get(task).is_none() || !self.has_work(task) {
+            return;
+        }
+        if self.lives.get(&task).is_some_and(Life::is_held) || self.is_completing(task) {
+            return;
+        }
+        if let Some(ask) = self.blocking_ask(task) {
+            if line == Place::Last {
+                return;
+            }
+            // The person speaks instead of answering: that is the answer.
+            let reason = "the task was spoken to and is tried again".to_owned();
+            self.append(task, vec![AskWithdrawn { id: ask, reason }.into()], Pending::Nothing);
+        }
+        match (self.queue.iter().position(|waiting| *waiting == task), line) {
+            (None, Place::Last) => self.queue.push(task),
+            (None, Place::First) => self.queue.insert(0, task),
+            (Some(at), Place::First) => {
+                self.queue.remove(at);
+                self.queue.insert(0, task);
+            }
+            (Some(_), Place::Last) => {}
+        }
+        self.admit(now);
+    }
+
+    fn has_work(&self, task: TaskId) -> bool {
+        let Some(SessionState { asks, messages, decisions, turns, .. }) = self.state(task) else { return false };
+        // What the person stopped stays so until somebody speaks, also if a process of its own is gone meanwhile.
+        let stop = turns.last_exit.as_ref().filter(|last| last.exit == Exit::Interrupted(InterruptReason::Stopped));
+        let spoken_to = |stop: &LastExit| {
+            messages.iter().any(|message| message.from.wakes() && message.id.ulid() > stop.event.ulid())
+        };
+        if decisions.is_empty() && stop.is_some_and(|stop| !spoken_to(stop)) {
+            return false;
+        }
+        // A run with a question of its own hears only the person. For anybody else it would rise, and rest, for ever.
+        let deaf = asks.iter().any(|ask| is_of_a_run(ask.kind)) && decisions.is_empty();
+        if deaf && !messages.iter().any(|message| message.from == Source::User) {
+            return false;
+        }
+        self.lives.get(&task).is_some_and(|life| resume::of(&life.state).owes_work(&life.state))
+    }
+
+    /// Returns an open Ask without whose answer the task cannot be launched.
+    fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
+        let asks = self.lives.get(&task)?.state.asks.iter();
+        asks.filter(|ask| matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook)).map(|ask| ask.id).next()
+    }
+
+    /// Gives free slots to those who wait.
+    pub(super) fn admit(&mut self, now: Timestamp) {
+        while !self.queue.is_empty() && self.at_work() < self.limits.max_running.max(1) as usize {
+            let task = self.queue.remove(0);
+            self.changed.insert(task);
+            // What it was to do may have been taken back meanwhile.
+            if self.has_work(task) {
+                self.begin(now, task);
+            }
+        }
+        self.changed.extend(&self.queue);
+    }
+
+    fn at_work(&self) -> usize {
+        self.lives.values().filter(|life| life.run.as_ref().is_some_and(|run| !run.is_asleep())).count()
+    }
+
+    /// Takes the slot, says so in the tree, and launches when the tree is saved: one step, so nobody comes in between.
+    fn begin(&mut self, now: Timestamp, task: TaskId) {
+        let Some(node) = self.tree.get(task) else { return };
+        let spot = (task != self.tree.root_id() && node.worktree.is_none()).then(|| self.new_spot(node));
+        let starts = node.status != Status::InProgress;
+        let life = self.life(task);
+        life.run = Some(Run::Launching { ordered: false, stop: None });
+        life.activity = Activity::Idle;
+        life.since = Some(now);
+        if spot.is_none() && !starts {
+            return self.launch(now, task);
+        }
+        let changed = self.tree.edit(task, |node| {
+            node.status = Status::InProgress;
+            node.updated_at = now;
+            if let Some((branch, worktree)) = spot {
+                node.branch = Some(branch);
+                node.worktree = Some(worktree);
+            }
+        });
+        debug_assert!(changed.is_ok(), "the task was there a moment ago");
+        self.commit([task], Then::Launch(task));
+    }
+
+    pub(super) fn new_spot(&self, node: &TaskNode) -> (String, std::path::PathBuf) {
+        let branch = node.branch.clone().unwrap_or_else(|| branch::name(node.id, &node.title));
+        (branch, self.ground.worktrees.join(branch::folder(node.id, &node.title)))
+    }
+
+    pub(super) fn launch(&mut self, now: Timestamp, task: TaskId) {
+        match self.lives.get_mut(&task).and_then(|life| life.run.as_mut()) {
+            Some(Run::Launching { stop: Some(_), .. }) => {
+                return self.launch_failed(now, task, LaunchFailure::Cancelled);
+            }
+            Some(Run::Launching { ordered, .. }) => *ordered = true,
+            Some(Run::Alive { .. }) | None => {}
+        }
+        let Some(node) = self.tree.get(task).cloned() else { return };
+        let order = LaunchOrder {
+            above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
+            place: self.spot(&node),
+            may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
+            accounts: self.accounts(&node),
+            without_setup: self.lives.get(&task).is_some_and(Life::goes_without_setup),
+            node,
+        };
+        self.out.push(Effect::Launch(Box::new(order)));
+    }
+
+    /// Returns where a task works, and where its work goes.
+    pub(super) fn spot(&self, node: &TaskNode) -> Option<Spot> {
+        let (branch, worktree) = (node.branch.clone()?, node.worktree.clone()?);
+        Some(Spot { worktree, branch, base: self.base_of(node.id) })
+    }
+
+    /// Returns the branch of the nearest task above that has one.
+    pub(super) fn base_of(&self, task: TaskId) -> String {
+        let own = self.tree.ancestors(task).find_map(|above| above.branch.clone());
+        own.unwrap_or_else(|| self.ground.project.base_branch.clone())
+    }
+
+    /// Returns every limit that a task spends from: its own, those above it, the project's.
+    fn accounts(&self, node: &TaskNode) -> Vec<AccountOrder> {
+        let mut accounts = Vec::new();
+        for limited in std::iter::once(node).chain(self.tree.ancestors(node.id)) {
+            let Some(limit) = limited.budget else { continue };
+            let scope = if limited.id == node.id { BudgetScope::Task } else { BudgetScope::Subtree };
+            accounts.push(AccountOrder { owner: Some(limited.id), scope, limit, spent: self.spent_below(limited.id) });
+        }
+        if let Some(limit) = self.limits.project_budget {
+            accounts.push(AccountOrder { owner: None, scope: BudgetScope::Project, limit, spent: self.spent });
+        }
+        accounts
+    }
+
+    pub(super) fn spent_below(&self, task: TaskId) -> MicroUsd {
+        let costs = self.tree.walk(task).filter_map(|node| self.lives.get(&node.id));
+        costs.map(|life| life.state.usage.cost()).sum()
+    }
+
+    pub(super) fn launching(&mut self, task: TaskId, step: String) {
+        self.life(task).step = Some(step);
+    }
+
+    pub(super) fn launched(&mut self, task: TaskId, model: String) {
+        let life = self.life(task);
+        life.step = None;
+        life.model = Some(model);
+        life.refusals = 0;
+        let Some(Run::Launching { stop, .. }) = &life.run else { return };
+        let stop = stop.clone();
+        life.run = Some(Run::Alive { asleep: false, stop: stop.clone() });
+        // It was quicker than whoever stopped it.
+        if let Some(reason) = stop {
+            self.out.push(Effect::Teardown { task, reason });
+        }
+        for (ticket, messages) in std::mem::take(&mut self.life(task).to_withdraw) {
+            self.out.push(Effect::Withdraw { task, messages });
+            self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+        }
+    }
+
+    pub(super) fn launch_failed(&mut self, now: Timestamp, task: TaskId, failure: LaunchFailure) {
+        let stopped = self.end_of_run(task);
+        let life = self.life(task);
+        life.step = None;
+        life.activity = Activity::Stopped;
+        match failure {
+            _ if stopped => self.put_to_rest(task),
+            LaunchFailure::Cancelled => {}
+            LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
+            LaunchFailure::Refused(reason) => {
+                self.ask_about_launch(task, &reason);
+                // Nobody waits for a dead task.
+                self.fail(now, task, &format!("It could not be started: {reason}"));
+            }
+        }
+        self.run_is_gone(now, task);
+    }
+
+    /// The tree that says that a task is at work could not be saved.
+    pub(super) fn not_launched(&mut self, now: Timestamp, task: TaskId) {
+        if self.end_of_run(task) {
+            self.put_to_rest(task);
+        } else {
+            self.try_again_later(now, task);
+        }
+        self.run_is_gone(now, task);
+    }
+
+    /// Gives the slot of a task back. Tells whether the person had stopped it.
+    pub(super) fn end_of_run(&mut self, task: TaskId) -> bool {
+        let run = self.life(task).run.take();
+        run.is_some_and(|run| run.stop() == Some(&InterruptReason::Stopped))
+    }
+
+    /// Does what waited for the end of a run.
+    pub(super) fn run_is_gone(&mut self, now: Timestamp, task: TaskId) {
+        for (ticket, messages) in std::mem::take(&mut self.life(task).to_withdraw) {
+            if let Err(fault) = self.withdraw(ticket, task, messages) {
+                self.out.push(Effect::Reply { ticket, result: Err(fault) });
+            }
+        }
+        self.say_what_waited(task);
+        self.admit(now);
+    }
+
+    pub(super) fn rang(&mut self, now: Timestamp, timer: Timer) {
+        match timer {
+            Timer::AskDeadline { task, ask } => self.deadline(now, task, ask),
+            Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.halting) => {
+                self.append_halt(task);
+            }
+            Timer::TryAgain { task } => {
+                self.complete(now, task, Sent::Perhaps);
+                self.reconsider(now, task);
+            }
+        }
+    }
+
+    /// Looks whether a task without a run has something to do.
+    pub(super) fn reconsider(&mut self, now: Timestamp, task: TaskId) {
+        let (Some(status), Some(life)) = (self.status(task), self.lives.get(&task)) else { return };
+        let spoken_to = life.state.messages.iter().any(|message| message.from.wakes());
+        if status != Status::InProgress && !spoken_to && life.state.decisions.is_empty() {
+            return;
+        }
+        // The person said something instead of answering.
+        let insists = self.blocking_ask(task).is_some_and(|ask| {
+            let mut words = life.state.messages.iter().filter(|message| message.from == Source::User);
+            words.any(|message| message.id.ulid() > ask.ulid())
+        });
+        self.wake(now, task, if insists { Place::First } else { Place::Last });
+    }
+}
+
+impl Life {
+    /// Tells whether something is under way that a run must not come in between of.
+    pub(super) fn is_held(&self) -> bool {
+        self.run.is_some() || self.edited || self.halting || self.withdrawing > 0
+    }
+
+    /// Tells whether the person said to go on without the setup hook, and nothing has been done since.
+    fn goes_without_setup(&self) -> bool {
+        let answers = self.state.decisions.iter().filter(|decision| decision.ask.kind == AskKind::SetupHook);
+        answers.map(|decision| &decision.answer).any(super::asking::is_without_setup)
+    }
+}
+
+/// Tells whether an Ask is one that a run raises for itself and waits for.
+fn is_of_a_run(kind: AskKind) -> bool {
+    match kind {
+        AskKind::RetriesExhausted
+        | AskKind::Budget
+        | AskKind::Loop
+        | AskKind::TurnLimit
+        | AskKind::ModelStopped
+        | AskKind::CompactionFailed => true,
+        AskKind::Clarify
+        | AskKind::Permission
+        | AskKind::LaunchFailed
+        | AskKind::SetupHook
+        | AskKind::McpApproval
+        | AskKind::Review => false,
+    }
+}
+
+/// Returns what takes back everything that waits for the person in a session.
+pub(super) fn withdraw_asks(life: &Life, reason: &str) -> Vec<Body> {
+    life.state.asks.iter().map(|ask| AskWithdrawn { id: ask.id, reason: reason.to_owned() }.into()).collect()
+}

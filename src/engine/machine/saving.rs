@@ -1,0 +1,154 @@
+//! The tree on its way to the disk. Changes are made in memory at once and saved together; what depends on them
+//! happens when they are saved. If the disk refuses, the tree goes back to what the disk has.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::command::Outcome;
+use crate::engine::machine::{Asker, Effect, Machine, Pending, Ticket};
+use crate::engine::update::{Level, Notice};
+use crate::model::event::TaskChanged;
+use crate::model::tree::Tree;
+
+/// What waits for the tree to be saved.
+#[derive(Debug)]
+pub(super) struct Saves {
+    durable: Arc<Tree>,
+    in_flight: Option<InFlight>,
+    next: Vec<Then>,
+    changed: BTreeSet<TaskId>,
+}
+
+/// A tree that is being saved, and what waits for it.
+#[derive(Debug)]
+struct InFlight {
+    ticket: Ticket,
+    tree: Arc<Tree>,
+    then: Vec<Then>,
+    changed: BTreeSet<TaskId>,
+}
+
+/// What happens once the tree is on the disk.
+#[derive(Debug)]
+pub(super) enum Then {
+    Settle(Asker, Outcome, String),
+    Launch(TaskId),
+    /// A completion is through: look whether the task has something to do.
+    Completed(TaskId),
+    /// The task has another one above it: if it has ended, that one is told.
+    Moved(TaskId),
+    Removed(Vec<TaskId>),
+    /// A message that must not be sent before the tree knows its task.
+    Begin {
+        asker: Asker,
+        task: TaskId,
+        above: TaskId,
+        by: crate::engine::machine::Actor,
+    },
+}
+
+impl Saves {
+    pub(super) fn new(tree: &Tree) -> Self {
+        Self { durable: Arc::new(tree.clone()), in_flight: None, next: Vec::new(), changed: BTreeSet::new() }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight.is_none() && self.next.is_empty()
+    }
+
+    /// Tells which task is above another, as far as the disk knows.
+    pub(super) fn above(&self, task: TaskId) -> Option<TaskId> {
+        self.durable.get(task)?.parent
+    }
+}
+
+impl Machine {
+    /// Saves the tree with the changes to `tasks`, then does `then`.
+    pub(super) fn commit(&mut self, tasks: impl IntoIterator<Item = TaskId>, then: Then) {
+        for task in tasks {
+            self.saves.changed.insert(task);
+            self.changed.insert(task);
+        }
+        self.saves.next.push(then);
+    }
+
+    /// As [`Machine::commit`], with nothing of its own to save.
+    pub(super) fn once_saved(&mut self, then: Then) {
+        self.saves.next.push(then);
+    }
+
+    pub(super) fn save_if_needed(&mut self) {
+        if self.saves.in_flight.is_some() || self.saves.next.is_empty() {
+            return;
+        }
+        let ticket = self.number();
+        let tree = Arc::new(self.tree.clone());
+        let then = std::mem::take(&mut self.saves.next);
+        let changed = std::mem::take(&mut self.saves.changed);
+        self.saves.in_flight = Some(InFlight { ticket, tree: Arc::clone(&tree), then, changed });
+        self.out.push(Effect::SaveTree { ticket, tree });
+    }
+
+    pub(super) fn tree_saved(&mut self, now: Timestamp, ticket: Ticket) {
+        let Some(InFlight { tree, then, changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
+        else {
+            return;
+        };
+        // Sessions repeat what the tree says, so that it can be made anew from them.
+        for task in changed {
+            let change = match tree.get(task) {
+                Some(node) => TaskChanged::Set { node: Box::new(node.clone()) },
+                None => TaskChanged::Removed,
+            };
+            self.append(task, vec![change.into()], Pending::Nothing);
+        }
+        self.saves.durable = tree;
+        for then in then {
+            self.saved(now, then);
+        }
+    }
+
+    fn saved(&mut self, now: Timestamp, then: Then) {
+        match then {
+            Then::Settle(asker, outcome, words) => self.settle(asker, outcome, words),
+            Then::Launch(task) => self.launch(now, task),
+            Then::Completed(task) => {
+                self.life(task).closing = None;
+                self.reconsider(now, task);
+            }
+            Then::Moved(task) => self.complete_if_done(now, task),
+            Then::Removed(tasks) => self.forget(&tasks),
+            Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
+        }
+    }
+
+    /// Goes back to what the disk has. Whoever waited is told.
+    pub(super) fn tree_save_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
+        let Some(InFlight { mut then, mut changed, .. }) =
+            self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
+        else {
+            return;
+        };
+        then.append(&mut self.saves.next);
+        changed.append(&mut self.saves.changed);
+        self.tree = Tree::clone(&self.saves.durable);
+        self.changed.extend(changed);
+        let text = format!("the tree could not be saved: {reason}");
+        self.out.push(Effect::Notify(Notice { level: Level::Error, text: text.clone(), task: None }));
+        for then in then {
+            match then {
+                Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
+                    self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
+                }
+                Then::Launch(task) => self.not_launched(now, task),
+                Then::Completed(task) => {
+                    self.life(task).closing = None;
+                    self.try_again_later(now, task);
+                }
+                Then::Moved(task) => self.complete_if_done(now, task),
+                Then::Removed(tasks) => self.let_go(now, &tasks),
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Stopping: one turn, one run, a subtree, everything. Tasks stay in progress; nothing is lost.
+
+use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::command::{Outcome, SendMode, StopScope};
+use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::running::Run;
+use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::model::event::{Exit, InterruptReason, RunEnded};
+use crate::model::message::{Source, TreeAction};
+use crate::model::task::Status;
+
+impl Machine {
+    fn is_alive(&self, task: TaskId) -> bool {
+        self.lives.get(&task).is_some_and(|life| matches!(life.run, Some(Run::Alive { .. })))
+    }
+
+    pub(super) fn interrupt(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+        self.pass_on(ticket, task, Effect::Interrupt { task })
+    }
+
+    /// Passes something on to a run, if there is one.
+    pub(super) fn pass_on(&mut self, ticket: Ticket, task: TaskId, effect: Effect) -> Result<(), Fault> {
+        self.node(task)?;
+        if !self.is_alive(task) {
+            return Err(Fault::user("no agent is at work on this task"));
+        }
+        self.out.push(effect);
+        self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+        Ok(())
+    }
+
+    pub(super) fn stop(&mut self, now: Timestamp, ticket: Ticket, scope: StopScope) -> Result<(), Fault> {
+        let tasks: Vec<TaskId> = match scope {
+            StopScope::Task(task) => vec![self.node(task)?.id],
+            StopScope::Subtree(task) => {
+                self.node(task)?;
+                self.tree.walk(task).map(|node| node.id).collect()
+            }
+            StopScope::All => self.tree.all().map(|node| node.id).collect(),
+        };
+        let mut stopped = 0;
+        for task in &tasks {
+            let ended = self.stop_run(*task, &InterruptReason::Stopped)
+                || (scope != StopScope::All && self.stop_sleeper(*task));
+            stopped += usize::from(ended);
+        }
+        if let (StopScope::Task(task) | StopScope::Subtree(task), 1..) = (scope, stopped) {
+            let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
+            self.note_edit(now, task, &title, TreeAction::Stopped, "");
+        }
+        let outcome = match stopped {
+            0 => Outcome::Noted("nothing was at work".to_owned()),
+            1 => Outcome::Noted("stopped".to_owned()),
+            count => Outcome::Noted(format!("stopped {count} agents")),
+        };
+        self.out.push(Effect::Reply { ticket, result: Ok(outcome) });
+        Ok(())
+    }
+
+    /// Ends the run of one task, wherever it stands. Tells whether there was one.
+    fn stop_run(&mut self, task: TaskId, reason: &InterruptReason) -> bool {
+        if let Some(at) = self.queue.iter().position(|waiting| *waiting == task) {
+            self.queue.remove(at);
+            self.changed.extend(&self.queue);
+            // What it was to do is not begun at the next start either.
+            if *reason == InterruptReason::Stopped {
+                self.put_to_rest(task);
+            }
+            return true;
+        }
+        let Some(run) = self.lives.get_mut(&task).and_then(|life| life.run.as_mut()) else { return false };
+        self.changed.insert(task);
+        match run {
+            Run::Launching { ordered, stop } => {
+                // A stop is more than an end: what was stopped stays so.
+                stop.get_or_insert_with(|| reason.clone());
+                if *ordered {
+                    self.out.push(Effect::CancelLaunch { task });
+                }
+            }
+            Run::Alive { stop, .. } => {
+                stop.get_or_insert_with(|| reason.clone());
+                self.out.push(Effect::Teardown { task, reason: reason.clone() });
+            }
+        }
+        true
+    }
+
+    /// Stops an agent that sleeps. Tells whether there was one.
+    fn stop_sleeper(&mut self, task: TaskId) -> bool {
+        let sleeps = self.status(task) == Some(Status::InProgress)
+            && !self.is_completing(task)
+            && self.lives.get(&task).is_some_and(|life| life.run.is_none() && life.state.turns.voice.is_some());
+        if sleeps {
+            self.put_to_rest(task);
+        }
+        sleeps
+    }
+
+    /// Says in the session of a task without a run that the person stopped it.
+    pub(super) fn put_to_rest(&mut self, task: TaskId) {
+        if !std::mem::replace(&mut self.life(task).halting, true) {
+            self.append_halt(task);
+        }
+    }
+
+    pub(super) fn append_halt(&mut self, task: TaskId) {
+        let ended = RunEnded::from(Exit::Interrupted(InterruptReason::Stopped));
+        self.append(task, vec![ended.into()], Pending::Halt(task));
+    }
+
+    /// Tells whether the person stopped a task and its session does not say so yet.
+    pub(super) fn is_being_stopped(&self, task: TaskId) -> bool {
+        let stop = Some(&InterruptReason::Stopped);
+        self.lives.get(&task).is_some_and(|life| life.halting || life.run.as_ref().and_then(Run::stop) == stop)
+    }
+
+    /// The session says that the person stopped it. What was said since is said now, and comes after it.
+    pub(super) fn halted(&mut self, now: Timestamp, task: TaskId) {
+        self.life(task).halting = false;
+        self.say_what_waited(task);
+        self.reconsider(now, task);
+    }
+
+    /// Lets a task work: one that was stopped, one that failed, one that has not begun.
+    pub(super) fn resume(&mut self, now: Timestamp, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+        let node = self.node(task)?;
+        if self.is_alive(task) && !self.is_being_stopped(task) {
+            return Err(Fault::user("this task is at work already"));
+        }
+        let words = match node.status {
+            Status::Draft | Status::Pending => "Begin with your task.",
+            Status::InProgress | Status::Passed | Status::Failed | Status::Closed => "Go on where you stopped.",
+        };
+        let message = self.message(now, Source::User, words);
+        self.deliver(task, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, Outcome::Done));
+        Ok(())
+    }
+
+    pub(super) fn quit(&mut self, ticket: Ticket) {
+        self.quitting = true;
+        self.queue.clear();
+        let tasks: Vec<TaskId> = self.lives.keys().copied().collect();
+        for task in tasks {
+            self.stop_run(task, &InterruptReason::Quit);
+        }
+        self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+    }
+
+    /// Says that it is over, once it is.
+    pub(super) fn end_if_over(&mut self) {
+        // What was said is also told: an append that is under way may be the first of several that belong together.
+        let kept = self.saves.is_idle() && self.pending.is_empty() && self.completions.is_empty();
+        let over = self.quitting && kept && self.lives.values().all(|life| life.run.is_none());
+        if over && !std::mem::replace(&mut self.ended, true) {
+            self.out.push(Effect::Ended);
+        }
+    }
+}

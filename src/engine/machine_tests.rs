@@ -1,0 +1,44 @@
+use super::*;
+use crate::model::event::{Exit, Verdict};
+
+#[path = "machine_tests/asks.rs"]
+mod asks;
+#[path = "machine_tests/completions.rs"]
+mod completions;
+#[path = "machine_tests/edits.rs"]
+mod edits;
+#[path = "machine_tests/messages.rs"]
+mod messages;
+#[path = "machine_tests/rig.rs"]
+mod rig;
+#[path = "machine_tests/runs.rs"]
+mod runs;
+
+use rig::{Mood, Rig};
+
+/// A root with two sub tasks, one of which has a sub task and that one another.
+struct Family {
+    rig: Rig,
+    root: TaskId,
+    child: TaskId,
+    sibling: TaskId,
+    grandchild: TaskId,
+    deepest: TaskId,
+}
+
+fn family() -> Family {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let child = rig.make(root, "Child");
+    let sibling = rig.make(root, "Sibling");
+    let grandchild = rig.make(child, "Grandchild");
+    let deepest = rig.make(grandchild, "Deepest");
+    Family { rig, root, child, sibling, grandchild, deepest }
+}
+
+fn message_of(reply: Option<Result<Outcome, Fault>>) -> String {
+    match reply {
+        Some(Err(fault)) => fault.message,
+        other => panic!("not refused: {other:?}"),
+    }
+}

@@ -1,0 +1,196 @@
+use super::*;
+use crate::engine::command::Reply;
+use crate::engine::request::Request;
+use crate::model::AskKind;
+use crate::model::ask::AskMode;
+use std::time::Duration;
+
+fn clarify(default: Option<&str>) -> Request {
+    Request::Clarify {
+        question: "Which?".to_owned(),
+        detail: String::new(),
+        choices: vec!["this".to_owned(), "that".to_owned()],
+        default: default.map(str::to_owned),
+        mode: AskMode::Blocks,
+    }
+}
+
+fn patient() -> Rig {
+    Rig::with(Limits { clarify_timeout: Some(Duration::from_secs(60)), ..Limits::default() })
+}
+
+fn answers(rig: &Rig, task: TaskId) -> Vec<(String, bool)> {
+    let answer = |message: Message| match message.from {
+        Source::ClarifyResponse { defaulted, .. } => Some((message.body, defaulted)),
+        _ => None,
+    };
+    rig.messages(task).into_iter().filter_map(answer).collect()
+}
+
+fn asks_and_rests(rig: &mut Rig, default: Option<&str>) -> (TaskId, crate::base::AskId) {
+    let task = rig.make_busy(rig.root(), "Task");
+    assert!(rig.ask(task, clarify(default)).unwrap().unwrap().contains("Call yield now"));
+    rig.rest(task);
+    rig.effects.clear();
+    (task, rig.only_ask(task).id)
+}
+
+#[test]
+fn a_question_is_answered_once_and_wakes_who_asked() {
+    let mut rig = Rig::new();
+    let (task, ask) = asks_and_rests(&mut rig, None);
+    let bad = Command::Answer { task, ask, reply: Reply::Choice(2) };
+    assert!(message_of(rig.command(bad)).contains("no choice 3"));
+    assert_eq!(rig.answer(task, 1), Some(Ok(Outcome::Done)));
+    assert_eq!(answers(&rig, task), [("that".to_owned(), false)]);
+    assert_eq!(rig.launched(), [task]);
+    let again = Command::Answer { task, ask, reply: Reply::Choice(0) };
+    assert!(message_of(rig.command(again.clone())).contains("has been answered"));
+    rig.crash();
+    assert!(rig.view(task).asks.is_empty());
+    assert!(message_of(rig.command(again)).contains("has been answered"));
+}
+
+#[test]
+fn two_answers_at_once_are_one() {
+    let mut rig = patient();
+    let (task, ask) = asks_and_rests(&mut rig, Some("this"));
+    rig.appends = Mood::Sleeps;
+    assert_eq!(rig.answer(task, 1), None);
+    let first = rig.last_ticket();
+    assert!(message_of(rig.answer(task, 0)).contains("has been answered"));
+    rig.feed(Input::Timer { timer: Timer::AskDeadline { task, ask } });
+    rig.wake_disk();
+    assert_eq!(rig.reply(first), Some(Ok(Outcome::Done)));
+    assert_eq!(answers(&rig, task), [("that".to_owned(), false)]);
+}
+
+#[test]
+fn an_answer_that_the_disk_refused_can_be_given_again() {
+    let mut rig = Rig::new();
+    let (task, _) = asks_and_rests(&mut rig, None);
+    rig.appends = Mood::Refuses;
+    assert!(message_of(rig.answer(task, 0)).contains("nothing was done"));
+    rig.appends = Mood::Takes;
+    assert_eq!(rig.answer(task, 0), Some(Ok(Outcome::Done)));
+}
+
+#[test]
+fn a_default_answers_when_the_time_is_over_and_says_so() {
+    let mut rig = patient();
+    let (task, ask) = asks_and_rests(&mut rig, Some("this"));
+    let timer = Timer::AskDeadline { task, ask };
+    rig.crash();
+    let due = rig.only_ask(task).deadline;
+    let set = |effect: &Effect| matches!(effect, Effect::Wake { timer: set, at } if *set == timer && Some(*at) == due);
+    assert_eq!(rig.count_effects(set), 1, "the deadline outlives a restart");
+    // A disk that is full at that moment does not let the question stand for ever.
+    rig.appends = Mood::Refuses;
+    rig.feed(Input::Timer { timer });
+    rig.appends = Mood::Takes;
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer)), 2);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(answers(&rig, task), [("this".to_owned(), true)]);
+    assert_eq!(rig.launched(), [task]);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(answers(&rig, task).len(), 1);
+    // Without a default, and without a limit, it waits for ever.
+    for (mut rig, default) in [(patient(), None), (Rig::new(), Some("this"))] {
+        let (task, ask) = asks_and_rests(&mut rig, default);
+        assert_eq!(rig.only_ask(task).deadline, None);
+        assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { .. })), 0);
+        rig.feed(Input::Timer { timer: Timer::AskDeadline { task, ask } });
+        assert_eq!(rig.view(task).asks.len(), default.map_or(1, |_| 0));
+    }
+}
+
+#[test]
+fn a_launch_that_fails_is_told_upward_and_asked_about() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make(root, "Task");
+    rig.send(task, "begin");
+    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model is set up".to_owned()) });
+    assert_eq!(rig.completions(root), [(task, Verdict::Failed)]);
+    assert_eq!(rig.status(task), Status::Failed);
+    let ask = rig.only_ask(task);
+    assert_eq!((ask.kind, ask.choices.len()), (AskKind::LaunchFailed, 2));
+    assert!(ask.detail.contains("no model is set up"));
+    rig.crash();
+    assert!(!rig.launched().contains(&task), "it waits for the answer");
+    assert_eq!(rig.answer(task, 0), Some(Ok(Outcome::Done)));
+    assert_eq!(rig.launched().last(), Some(&task));
+    assert_eq!(rig.status(task), Status::InProgress);
+}
+
+#[test]
+fn a_launch_that_failed_is_tried_again_whenever_the_person_says_so() {
+    // At once, while the task above is still being told; and just before a crash.
+    for moment in ["at once", "before a crash"] {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let task = rig.make(root, "Task");
+        rig.send(task, "begin");
+        let failure = LaunchFailure::Refused("no model".to_owned());
+        rig.appends = if moment == "at once" { Mood::Sleeps } else { Mood::Takes };
+        rig.feed(Input::LaunchFailed { task, failure });
+        assert!(moment == "before a crash" || rig.wake_disk_once());
+        rig.effects.clear();
+        rig.saves = Mood::Sleeps;
+        rig.answer(task, 0);
+        if moment == "at once" {
+            rig.wake_disk();
+        } else {
+            rig.crash();
+        }
+        let launches = rig.launched().into_iter().filter(|launched| *launched == task).count();
+        assert_eq!(launches, 1, "{moment}");
+        assert_eq!(rig.status(task), Status::InProgress, "{moment}");
+        rig.start(task);
+        rig.exit(task, &Exit::DonePassed);
+        assert_eq!(rig.completions(root), [(task, Verdict::Failed), (task, Verdict::Passed)], "{moment}");
+        assert_eq!(rig.status(task), Status::Passed, "{moment}");
+    }
+}
+
+#[test]
+fn every_answer_to_a_failed_setup_hook_leads_somewhere() {
+    // The answer; whether it is launched again, without the hook; how it stands.
+    let table = [(0, Some(false), Status::InProgress), (1, Some(true), Status::InProgress), (2, None, Status::Failed)];
+    for (choice, launched, status) in table {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let task = rig.make(root, "Task");
+        rig.send(task, "begin");
+        let failure =
+            LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: "npm: not found".to_owned() };
+        rig.feed(Input::LaunchFailed { task, failure });
+        assert_eq!(rig.status(task), Status::InProgress, "a failing hook is no dead task");
+        assert!(rig.completions(root).is_empty());
+        let ask = rig.only_ask(task);
+        assert!(ask.kind == AskKind::SetupHook && ask.detail.contains("npm: not found"), "{ask:?}");
+        rig.effects.clear();
+        assert_eq!(rig.answer(task, choice), Some(Ok(Outcome::Done)), "{choice}");
+        let order = rig.orders().into_iter().find(|order| order.node.id == task);
+        assert_eq!(order.map(|order| order.without_setup), launched, "{choice}");
+        assert_eq!(rig.status(task), status, "{choice}");
+        assert!(rig.view(task).asks.is_empty());
+        let told = if status == Status::Failed { vec![(task, Verdict::Failed)] } else { Vec::new() };
+        assert_eq!(rig.completions(root), told, "{choice}");
+    }
+}
+
+#[test]
+fn a_setup_hook_that_nobody_could_be_asked_about_is_tried_again() {
+    let mut rig = Rig::new();
+    let task = rig.make(rig.root(), "Task");
+    rig.send(task, "begin");
+    rig.effects.clear();
+    rig.appends = Mood::Refuses;
+    let failure = LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() };
+    rig.feed(Input::LaunchFailed { task, failure });
+    rig.appends = Mood::Takes;
+    rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: Timer::TryAgain { .. }, .. })), 1);
+    assert_eq!(rig.launched(), [task]);
+}

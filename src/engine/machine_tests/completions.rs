@@ -1,0 +1,196 @@
+use super::*;
+use crate::engine::request::Request;
+
+/// A sub task at work below a root that has nothing to do.
+fn at_work() -> (Rig, TaskId, TaskId) {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make_busy(root, "Task");
+    rig.effects.clear();
+    (rig, root, task)
+}
+
+fn assert_told_once(rig: &Rig, root: TaskId, task: TaskId, word: &str) {
+    assert_eq!(rig.completions(root), [(task, Verdict::Passed)], "{word}");
+    assert_eq!(rig.count(task, "done_notified"), 1, "{word}");
+    assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Passed, 1), "{word}");
+    assert_eq!(*rig.tree, *rig.machine.tree(), "{word}");
+}
+
+#[test]
+fn a_completion_is_the_message_then_the_marker_then_the_status() {
+    let (mut rig, root, task) = at_work();
+    (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+    rig.exit(task, &Exit::DonePassed);
+    let seen =
+        |rig: &Rig| (rig.completions(root).len(), rig.count(task, "done_notified"), rig.tree.get(task).unwrap().status);
+    assert_eq!(seen(&rig), (0, 0, Status::InProgress));
+    rig.wake_disk_once();
+    assert_eq!(seen(&rig), (1, 0, Status::InProgress));
+    // The root is woken and has to be saved; whichever comes first, the marker is before the status.
+    while rig.count(task, "done_notified") == 0 {
+        assert_eq!(rig.tree.get(task).unwrap().status, Status::InProgress);
+        assert!(rig.wake_disk_once());
+    }
+    rig.wake_disk();
+    assert_told_once(&rig, root, task, "in the end");
+    assert!(rig.launched().contains(&root), "who was told goes on");
+}
+
+#[test]
+fn a_crash_at_any_moment_of_a_completion_tells_the_task_above_exactly_once() {
+    for moment in 0..8 {
+        let (mut rig, root, task) = at_work();
+        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        rig.declare(task, &Exit::DonePassed);
+        for _ in 0..moment {
+            rig.wake_disk_once();
+        }
+        rig.crash();
+        assert_told_once(&rig, root, task, &format!("after {moment} writes"));
+        rig.crash();
+        assert_told_once(&rig, root, task, &format!("after {moment} writes and another restart"));
+    }
+}
+
+#[test]
+fn a_disk_that_refuses_any_part_of_a_completion_delays_it() {
+    for moment in 0..5 {
+        let (mut rig, root, task) = at_work();
+        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        rig.exit(task, &Exit::DonePassed);
+        for _ in 0..moment {
+            rig.wake_disk_once();
+        }
+        rig.refuse_held();
+        for _ in 0..3 {
+            rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        }
+        assert_told_once(&rig, root, task, &format!("refused after {moment} writes"));
+    }
+}
+
+#[test]
+fn a_timer_in_the_middle_of_a_completion_does_not_double_it() {
+    for moment in 0..5 {
+        let (mut rig, root, task) = at_work();
+        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        rig.exit(task, &Exit::DonePassed);
+        for _ in 0..moment {
+            rig.wake_disk_once();
+        }
+        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        rig.wake_disk();
+        rig.wake_disk();
+        assert_told_once(&rig, root, task, &format!("rang after {moment} writes"));
+    }
+}
+
+#[test]
+fn whoever_is_moved_while_it_ends_tells_one_task_above() {
+    // Moved before it ends, and saved too late; moved while the message is on its way.
+    for (word, crashes) in
+        [("moved first", true), ("moved first", false), ("ended first", true), ("ended first", false)]
+    {
+        let (mut rig, root, task) = at_work();
+        let other = rig.make(root, "Other");
+        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        if word == "moved first" {
+            rig.command(Command::Move { task, parent: other, before: None });
+            rig.declare(task, &Exit::DonePassed);
+            if crashes {
+                while rig.release(|held| matches!(held, Effect::Append { .. })) {}
+            }
+        } else {
+            rig.declare(task, &Exit::DonePassed);
+            rig.wake_disk_once();
+            rig.command(Command::Move { task, parent: other, before: None });
+            if crashes {
+                rig.release(|held| matches!(held, Effect::SaveTree { .. }));
+            }
+        }
+        if crashes {
+            rig.crash();
+        } else {
+            rig.wake_disk();
+            rig.wake_disk();
+        }
+        let told = [rig.completions(root), rig.completions(other)].concat();
+        assert_eq!(told, [(task, Verdict::Passed)], "{word}, crashes {crashes}");
+        assert_eq!(rig.status(task), Status::Passed, "{word}, crashes {crashes}");
+    }
+}
+
+#[test]
+fn a_finished_task_that_is_woken_does_not_finish_again_by_itself() {
+    let (mut rig, root, task) = at_work();
+    rig.exit(task, &Exit::DonePassed);
+    rig.send(task, "one more thing");
+    assert_eq!(rig.status(task), Status::InProgress);
+    rig.feed(Input::LaunchFailed {
+        task,
+        failure: LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() },
+    });
+    for word in ["live", "after a crash"] {
+        assert_eq!(rig.completions(root), [(task, Verdict::Passed)], "{word}");
+        assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::InProgress, 1), "{word}");
+        rig.crash();
+    }
+    rig.answer(task, 0);
+    assert!(rig.launched().contains(&task), "the answer is heeded");
+    rig.start(task);
+    rig.exit(task, &Exit::DonePassed);
+    assert_eq!(rig.completions(root).len(), 2, "the same words, told again because they were said again");
+    assert_eq!(rig.view(task).node.results.len(), 2);
+    // Also where a launch failed since, and that is its last round.
+    rig.send(task, "and another");
+    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+    assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Failed, 3));
+    rig.answer(task, 0);
+    rig.crash();
+    assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::InProgress, 3));
+}
+
+#[test]
+fn a_root_that_is_done_has_nobody_to_tell() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    rig.exit(root, &Exit::DonePassed);
+    assert_eq!(rig.status(root), Status::Passed);
+    assert_eq!(rig.count(root, "done_notified"), 1);
+    assert!(rig.completions(root).is_empty());
+}
+
+#[test]
+fn a_task_is_not_done_while_sub_tasks_work_or_questions_are_open() {
+    let (mut rig, _, task) = at_work();
+    let below = rig.make_busy(task, "Below");
+    let may = |rig: &mut Rig, verdict| rig.ask(task, Request::MayFinish { verdict }).unwrap();
+    assert!(may(&mut rig, Verdict::Passed).unwrap_err().contains("\"Below\""));
+    rig.exit(below, &Exit::DonePassed);
+    assert_eq!(may(&mut rig, Verdict::Passed), Ok(String::new()));
+    let ask = rig.machine.new_ask(crate::model::AskKind::Clarify, "Which?".to_owned(), String::new(), &[]);
+    rig.run_writes(task, vec![ask.into()]);
+    assert!(may(&mut rig, Verdict::Passed).unwrap_err().contains("1 of your questions"));
+    assert_eq!(may(&mut rig, Verdict::Failed), Ok(String::new()), "whoever gives up need not wait");
+}
+
+#[test]
+fn a_run_that_dies_without_a_verdict_is_a_failure_that_is_told() {
+    use crate::model::event::InterruptReason;
+    for reason in [InterruptReason::Internal("a fault".to_owned()), InterruptReason::Budget, InterruptReason::TurnLimit]
+    {
+        let (mut rig, root, task) = at_work();
+        rig.exit(task, &Exit::Interrupted(reason.clone()));
+        assert_eq!(rig.completions(root), [(task, Verdict::Failed)], "{reason:?}");
+        assert_eq!(rig.status(task), Status::Failed, "{reason:?}");
+    }
+    for reason in [InterruptReason::Stopped, InterruptReason::Quit, InterruptReason::TaskGone] {
+        let (mut rig, root, task) = at_work();
+        rig.exit(task, &Exit::Interrupted(reason.clone()));
+        assert!(rig.completions(root).is_empty(), "{reason:?}");
+        assert_eq!(rig.status(task), Status::InProgress, "{reason:?}");
+    }
+}

@@ -1,0 +1,259 @@
+use super::*;
+use crate::agent::driver::Ending;
+use crate::engine::command::StopScope;
+use crate::engine::snapshot::Wait;
+use crate::model::AskKind;
+use crate::model::event::{BackgroundRef, InterruptReason, ToolResult};
+use crate::model::fold::OpenCall;
+
+fn one_at_a_time() -> Rig {
+    Rig::with(Limits { max_running: 1, ..Limits::default() })
+}
+
+#[test]
+fn whom_the_person_waits_for_is_admitted_first() {
+    let mut rig = one_at_a_time();
+    let root = rig.root();
+    let tasks: Vec<TaskId> = ["a", "b", "c", "d"].into_iter().map(|title| rig.make(root, title)).collect();
+    rig.send(root, "begin");
+    rig.start(root);
+    // Those that an agent starts wait in the order they were started.
+    for task in &tasks[..3] {
+        let message = "begin".to_owned();
+        rig.ask(
+            root,
+            crate::engine::request::Request::SendMessage { task: task.to_string(), message, request_reply: false },
+        );
+    }
+    rig.send(tasks[3], "begin");
+    rig.send(tasks[2], "you too");
+    let ahead: Vec<_> = tasks.iter().map(|task| rig.view(*task).waits).collect();
+    let slot = |ahead| Some(Wait::Slot { ahead });
+    assert_eq!(ahead, [slot(2), slot(3), slot(0), slot(1)]);
+    rig.effects.clear();
+    rig.rest(root);
+    for _ in 0..3 {
+        let task = rig.launched().pop().unwrap();
+        rig.start(task);
+        rig.exit(task, &Exit::DonePassed);
+        // The root is woken by every completion, and waits for its turn.
+        if rig.launched().last() == Some(&root) {
+            rig.start(root);
+            rig.rest(root);
+        }
+    }
+    let others: Vec<TaskId> = rig.launched().into_iter().filter(|task| *task != root).collect();
+    assert_eq!(others, [tasks[2], tasks[3], tasks[0], tasks[1]]);
+}
+
+#[test]
+fn a_run_that_sleeps_for_a_process_leaves_its_slot_to_others() {
+    let mut rig = one_at_a_time();
+    let busy = rig.make_busy(rig.root(), "Busy");
+    let next = rig.make(rig.root(), "Next");
+    rig.send(next, "begin");
+    assert_eq!(rig.launched(), [busy]);
+    let idle = Activity::Thinking;
+    rig.feed(Input::Live { task: busy, live: Live::Activity { activity: idle } });
+    assert_eq!(rig.launched(), [busy]);
+    rig.feed(Input::Live { task: busy, live: Live::Activity { activity: Activity::Idle } });
+    assert_eq!(rig.launched(), [busy, next]);
+}
+
+#[test]
+fn what_is_stopped_stays_in_progress_and_asleep() {
+    let mut rig = one_at_a_time();
+    let root = rig.root();
+    let alive = rig.make_busy(root, "Alive");
+    let queued = rig.make(root, "Queued");
+    rig.send(queued, "begin");
+    for task in [queued, alive] {
+        let reply = rig.command(Command::Stop { scope: StopScope::Task(task) });
+        assert_eq!(reply, Some(Ok(Outcome::Noted("stopped".to_owned()))));
+    }
+    let torn_down = |effect: &Effect| matches!(effect, Effect::Teardown { task, reason: InterruptReason::Stopped } if *task == alive);
+    assert_eq!(rig.count_effects(torn_down), 1);
+    rig.stopped(alive);
+    rig.effects.clear();
+    for _ in 0..2 {
+        assert_eq!(rig.status(alive), Status::InProgress);
+        assert!(rig.launched().is_empty(), "{:?}", rig.launched());
+        rig.crash();
+    }
+    rig.command(Command::Resume { task: alive });
+    assert_eq!(rig.launched(), [alive]);
+    rig.command(Command::Resume { task: queued });
+    rig.start(alive);
+    rig.exit(alive, &Exit::DonePassed);
+    assert_eq!(rig.launched()[..2], [alive, queued]);
+}
+
+#[test]
+fn a_launch_that_is_stopped_does_not_become_a_run() {
+    // Stopped while the tree is saved; while the worktree is made; when it has just become a run.
+    for moment in ["saving", "setting up", "launched"] {
+        let mut rig = Rig::new();
+        let task = rig.make(rig.root(), "Task");
+        rig.saves = if moment == "saving" { Mood::Sleeps } else { Mood::Takes };
+        rig.send(task, "begin");
+        rig.command(Command::Stop { scope: StopScope::Task(task) });
+        rig.wake_disk();
+        match moment {
+            "saving" => assert!(rig.launched().is_empty(), "{moment}"),
+            "setting up" => {
+                assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::CancelLaunch { .. })), 1);
+                rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Cancelled });
+            }
+            _ => {
+                rig.feed(Input::Launched { task, model: "m".to_owned() });
+                assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Teardown { .. })), 1);
+                rig.stopped(task);
+            }
+        }
+        assert!(!rig.view(task).alive, "{moment}");
+        assert_eq!(rig.status(task), Status::InProgress, "{moment}");
+        rig.crash();
+        assert!(rig.launched().is_empty(), "{moment}");
+    }
+}
+
+#[test]
+fn a_stop_that_meets_a_run_on_its_way_to_rest_still_stops_it() {
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    rig.effects.clear();
+    rig.appends = Mood::Sleeps;
+    rig.send(task, "one more thing");
+    rig.appends = Mood::Takes;
+    rig.command(Command::Stop { scope: StopScope::Task(task) });
+    rig.wake_disk();
+    rig.rest(task);
+    assert_eq!(rig.view(task).unread.len(), 1);
+    assert!(!rig.launched().contains(&task));
+    rig.crash();
+    assert!(!rig.launched().contains(&task));
+}
+
+#[test]
+fn a_process_that_outlived_its_agent_does_not_wake_what_was_stopped() {
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    let process = BackgroundRef { id: "p".to_owned(), command: "make".to_owned() };
+    let call = OpenCall { call: "c".to_owned(), name: "bash".to_owned() };
+    let result = ToolResult { background: Some(process), ..ToolResult::unrun(&call, "it runs", false) };
+    rig.run_writes(task, vec![result.into()]);
+    rig.command(Command::Stop { scope: StopScope::Task(task) });
+    rig.effects.clear();
+    rig.stopped(task);
+    assert!(rig.launched().is_empty());
+    rig.crash();
+    assert!(rig.launched().is_empty());
+}
+
+#[test]
+fn a_run_that_asks_the_person_is_not_started_for_anybody_else() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    let ask =
+        rig.machine.new_ask(AskKind::RetriesExhausted, "Try again?".to_owned(), String::new(), &["Try again", "Stop"]);
+    rig.run_writes(root, vec![ask.into()]);
+    rig.rest(root);
+    rig.effects.clear();
+    let task = rig.make_busy(root, "Task");
+    rig.exit(task, &Exit::DonePassed);
+    assert_eq!(rig.launched(), [task], "it would rise, and rest, for ever");
+    rig.answer(root, 0);
+    assert_eq!(rig.launched(), [task, root]);
+}
+
+#[test]
+fn what_the_person_says_after_a_stop_is_heeded() {
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    rig.command(Command::Stop { scope: StopScope::Task(task) });
+    rig.effects.clear();
+    rig.send(task, "no, go on");
+    assert!(rig.launched().is_empty(), "the old run is still there");
+    rig.stopped(task);
+    assert_eq!(rig.launched(), [task]);
+    assert!(matches!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Sent(_)))));
+    // The same where the stop is still on its way to the disk.
+    let asleep = rig.make_asleep(rig.root(), "Asleep");
+    rig.appends = Mood::Sleeps;
+    rig.command(Command::Stop { scope: StopScope::Task(asleep) });
+    rig.send(asleep, "no, go on");
+    rig.effects.clear();
+    rig.wake_disk();
+    assert_eq!(rig.launched(), [asleep]);
+}
+
+#[test]
+fn a_run_whose_end_is_not_known_keeps_its_slot() {
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    rig.declare(task, &Exit::DonePassed);
+    assert_eq!(rig.status(task), Status::Passed);
+    rig.effects.clear();
+    rig.send(task, "and now?");
+    assert!(rig.launched().is_empty(), "the old run is still there");
+    rig.feed(Input::RunOver { task, ending: Ok(Ending::Exited(Exit::DonePassed)) });
+    assert_eq!(rig.launched(), [task]);
+    assert_eq!(rig.status(task), Status::InProgress);
+}
+
+#[test]
+fn a_tree_that_cannot_be_saved_launches_nobody_and_is_tried_again() {
+    let mut rig = Rig::new();
+    let task = rig.make(rig.root(), "Task");
+    rig.saves = Mood::Refuses;
+    rig.send(task, "begin");
+    assert!(rig.launched().is_empty() && !rig.view(task).alive);
+    assert_eq!(rig.status(task), Status::Pending, "as the disk has it");
+    rig.saves = Mood::Takes;
+    rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+    assert_eq!(rig.launched(), [task]);
+}
+
+#[test]
+fn the_disk_refuses_a_run_and_it_is_tried_again() {
+    let mut rig = Rig::new();
+    let task = rig.make(rig.root(), "Task");
+    rig.send(task, "begin");
+    rig.feed(Input::Launched { task, model: "m".to_owned() });
+    rig.effects.clear();
+    rig.feed(Input::RunOver { task, ending: Err("no space".to_owned()) });
+    assert!(rig.launched().is_empty());
+    let timer = Timer::TryAgain { task };
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer)), 1);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(rig.launched(), [task]);
+}
+
+#[test]
+fn quitting_ends_everything_and_starts_nothing() {
+    let mut rig = Rig::with(Limits { max_running: 2, ..Limits::default() });
+    let root = rig.root();
+    let alive = rig.make_busy(root, "Alive");
+    let launching = rig.make(root, "Launching");
+    let queued = rig.make(root, "Queued");
+    rig.send(launching, "begin");
+    rig.send(queued, "begin");
+    rig.effects.clear();
+    assert_eq!(rig.command(Command::Quit), Some(Ok(Outcome::Done)));
+    let ended = |rig: &Rig| rig.count_effects(|effect| matches!(effect, Effect::Ended));
+    assert_eq!(ended(&rig), 0);
+    rig.exit(alive, &Exit::Interrupted(InterruptReason::Quit));
+    // A launch that was quicker than its end.
+    rig.feed(Input::Launched { task: launching, model: "m".to_owned() });
+    assert_eq!(ended(&rig), 0);
+    rig.exit(launching, &Exit::Interrupted(InterruptReason::Quit));
+    assert_eq!(ended(&rig), 1);
+    rig.send(alive, "too late");
+    assert!(rig.launched().is_empty());
+    assert_eq!(ended(&rig), 1, "it ends once");
+    rig.crash();
+    assert_eq!(rig.launched().len(), 2, "what was interrupted goes on");
+    assert!(rig.view(queued).waits.is_some(), "and what waited waits");
+}

@@ -1,0 +1,212 @@
+//! Opening a project for work: the lock, the store, the tree, what a crash left behind; then the engine runs.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, watch};
+
+use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
+use crate::config::Merged;
+use crate::config::paths::Home;
+use crate::config::settings::Durability as Wanted;
+use crate::engine::driver::models::{Choice, Models};
+use crate::engine::driver::{Driver, Incoming, Parts};
+use crate::engine::feed::Feed;
+use crate::engine::handle::Handle;
+use crate::engine::machine::{Ground, Input, Limits, Machine};
+use crate::engine::post::PostOffice;
+use crate::git::{AgentGit, Known, Worktrees};
+use crate::model::Project;
+use crate::model::task::{Status, TaskNode};
+use crate::model::tree::Tree;
+use crate::process::{self, Environment};
+use crate::provider::Provider;
+use crate::store::digest::Summary;
+use crate::store::tree_file::TreeFile;
+use crate::store::writer::{Durability, Options as StoreOptions};
+use crate::store::{Digests, EngineLock, RealDisk, Store, StoreError};
+use crate::tools::mcp::{self, Pool};
+
+/// What the root is called until the person says otherwise, and who does its work.
+const ROOT_TITLE: &str = "orchestrator";
+const ROOT_PROFILE: &str = "orchestrator";
+
+/// Everything an engine needs to know.
+pub struct Options {
+    pub home: Home,
+    pub project: Project,
+    pub merged: Merged,
+    /// What the person said on the command line, for this time only.
+    pub choice: Choice,
+    pub budget: Option<MicroUsd>,
+    /// Nothing is launched: only what is said and changed is kept.
+    pub hold: bool,
+    /// One scripted provider for everything: the demo's.
+    pub scripted: Option<Arc<dyn Provider>>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: IdSource,
+}
+
+/// Opens a project and starts its engine. Fails if another process has it.
+pub async fn open(options: Options) -> Result<Handle, Fault> {
+    let Options { home, project, merged, choice, budget, hold, scripted, clock, ids } = options;
+    let folder = home.project(project.id);
+    let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
+    let (records, spill) = (folder.root().join("running"), folder.root().join("spill"));
+    clean_up(&records, &spill).await;
+
+    let (incoming, inbox) = mpsc::unbounded_channel();
+    let (knocks, knocked) = mpsc::unbounded_channel();
+    let watch_store = incoming.clone();
+    let store_options = StoreOptions {
+        disk: Arc::new(RealDisk),
+        clock: Arc::clone(&clock),
+        ids: ids.clone(),
+        sessions: folder.sessions(),
+        blobs: folder.blobs(),
+        durability: match merged.settings.durability {
+            Wanted::Sync => Durability::Sync,
+            Wanted::Os => Durability::Os,
+        },
+    };
+    let store = Store::start_watched(store_options, move |task, events| {
+        let _ = watch_store.send(Incoming::Kept { task, events: events.to_vec() });
+    })?;
+
+    let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
+    let tree = load_tree(&mut tree_file, &ids, clock.as_ref())?;
+    let digests = Digests::load(Arc::new(RealDisk), folder.digests());
+    let (summaries, digests) = read_sessions(&store, &tree, &ids, digests).await?;
+
+    let git = |error: crate::git::Error| Fault::environment(error.to_string());
+    let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(&records)).await.map_err(git)?;
+    let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(git)?;
+    tidy(&worktrees, &tree).await;
+
+    let settings = merged.settings.clone();
+    let mut models = Models::new(settings.clone(), choice, Arc::clone(&clock));
+    if let Some(provider) = scripted {
+        models = models.scripted(provider);
+    }
+    let pool = Pool::new(
+        merged.servers,
+        mcp::Options {
+            root: project.path.clone(),
+            logs: Some(folder.logs()),
+            records: Some(records.clone()),
+            environment: Environment::new(),
+            ids: ids.clone(),
+            limits: mcp::Limits::default(),
+        },
+    );
+    let post = PostOffice::new(home.clone(), project.clone(), ids.clone(), incoming.clone());
+    let limits = Limits {
+        max_depth: settings.max_depth,
+        max_running: settings.max_running,
+        clarify_timeout: settings.clarify_timeout,
+        budget: settings.budget,
+        project_budget: budget,
+        hold,
+    };
+    let model = models.of_root().map(str::to_owned);
+    let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model };
+    let machine = Machine::new(tree, ground, limits, ids.clone());
+    let (sessions_reader, blobs) = (store.sessions().clone(), store.blobs().clone());
+    let parts = Arc::new(Parts {
+        project,
+        secrets: vec![home.config(), folder.config()],
+        settings,
+        store,
+        tree_file: Mutex::new(tree_file),
+        digests: Mutex::new(digests),
+        worktrees,
+        agent_git,
+        models,
+        pool: Arc::new(pool),
+        feed: Feed::default(),
+        ids,
+        clock,
+        incoming: incoming.clone(),
+        knocks,
+        records,
+        spill,
+        measuring: tokio::sync::Semaphore::new(1),
+        post: post.clone(),
+    });
+    let (ended, over) = watch::channel(false);
+    let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
+    let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
+    let driver = Driver::new(machine, parts, lock, heads);
+    tokio::spawn(async move {
+        driver.live(Input::Boot { sessions }, inbox, knocked).await;
+        let _ = ended.send(true);
+    });
+    post.open().await;
+    Ok(Handle { incoming, sessions: sessions_reader, blobs, over })
+}
+
+/// Ends what a crash left running and forgets the output it was writing.
+async fn clean_up(records: &Path, spill: &Path) {
+    let (records, spill) = (records.to_owned(), spill.to_owned());
+    // Nothing of it is needed; what cannot be removed now is removed at the next start.
+    let _ = tokio::task::spawn_blocking(move || {
+        process::sweep(&records);
+        let _ = std::fs::remove_dir_all(&spill);
+    })
+    .await;
+}
+
+/// Returns the tree. A project's first one is saved before anything refers to it.
+fn load_tree(file: &mut TreeFile, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
+    if let Some(rebuilt) = file.load()? {
+        for note in &rebuilt.notes {
+            tracing::warn!(note, "the tree was put in order");
+        }
+        for node in rebuilt.tree.all() {
+            ids.observe(node.id.ulid());
+        }
+        return Ok(rebuilt.tree);
+    }
+    let root = TaskNode {
+        status: Status::Pending,
+        ..TaskNode::new(TaskId::fresh(ids), ROOT_TITLE, ROOT_PROFILE, clock.now())
+    };
+    let tree = Tree::new(root);
+    file.save(&tree)?;
+    Ok(tree)
+}
+
+/// Returns what the sessions of all tasks add up to, and the digests without those that turned out to be of no use.
+async fn read_sessions(
+    store: &Store,
+    tree: &Tree,
+    ids: &IdSource,
+    mut digests: Digests,
+) -> Result<(Vec<(TaskId, Summary)>, Digests), Fault> {
+    let (sessions, ids) = (store.sessions().clone(), ids.clone());
+    let tasks: Vec<TaskId> = tree.all().map(|node| node.id).collect();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut summaries = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let summary = digests.summary(&sessions, task)?;
+            if let Some(head) = summary.head {
+                ids.observe(head.ulid());
+            }
+            summaries.push((task, summary));
+        }
+        Ok::<_, StoreError>((summaries, digests))
+    });
+    Ok(read.await.map_err(|error| Fault::internal(error.to_string()))??)
+}
+
+/// Finishes what was being taken away when the last process ended.
+async fn tidy(worktrees: &Worktrees, tree: &Tree) {
+    let known: Vec<Known> = tree
+        .all()
+        .filter_map(|node| Some(Known { path: node.worktree.clone()?, branch: node.branch.clone()? }))
+        .collect();
+    if let Err(error) = worktrees.tidy(&known).await {
+        tracing::warn!(%error, "worktrees could not be tidied");
+    }
+    let _ = worktrees.empty_trash().await;
+}

@@ -1,0 +1,75 @@
+//! What an agent can ask of the engine through its tools. Tasks are named as the model names them: by an id or the
+//! start of one, resolved once, where the request arrives.
+
+use crate::base::MicroUsd;
+use crate::model::ask::AskMode;
+use crate::model::event::Verdict;
+use crate::model::task::{Colour, Recurring};
+
+/// A request of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    CreateTask {
+        /// Nothing: below the asking task itself.
+        parent: Option<String>,
+        title: String,
+        description: String,
+        profile: Option<String>,
+        budget: Option<MicroUsd>,
+        colour: Option<Colour>,
+        recurring: Recurring,
+        start: bool,
+        draft: bool,
+    },
+    UpdateTask {
+        task: String,
+        title: Option<String>,
+        description: Option<String>,
+        budget: Option<MicroUsd>,
+        colour: Option<Colour>,
+        draft: Option<bool>,
+    },
+    CloseTask {
+        task: String,
+    },
+    DeleteTask {
+        task: String,
+    },
+    ResetTask {
+        task: String,
+    },
+    ReorderTasks {
+        parent: String,
+        order: Vec<String>,
+    },
+    SendMessage {
+        task: String,
+        message: String,
+        request_reply: bool,
+    },
+    Clarify {
+        question: String,
+        detail: String,
+        choices: Vec<String>,
+        default: Option<String>,
+        mode: AskMode,
+    },
+    GetTree {
+        below: Option<String>,
+        include_closed: bool,
+    },
+    GetTask {
+        task: String,
+    },
+    SearchTasks {
+        query: String,
+        limit: usize,
+    },
+    Fork {
+        target: String,
+    },
+    /// May the task be declared done? Answered with nothing if so, with the reason if not.
+    MayFinish {
+        verdict: Verdict,
+    },
+}

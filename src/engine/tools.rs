@@ -1,0 +1,125 @@
+//! The tools with which an agent works on the tree: one file each, every one a typed input that becomes a [`Request`].
+//!
+//! Nothing is decided here: who may do what, and what comes of it, is said by the engine behind the [`Door`]. What is
+//! decided is who has which tool, and in which order: what all agents have comes first, so that they share a cache.
+
+/// The order in which a sub task is to be corrected, said by every tool that destroys something.
+macro_rules! mildest_first {
+    () => {
+        "Take the mildest step that does the job: send_message, then close_task, then reset_task, then delete_task."
+    };
+}
+
+mod clarify;
+mod close_task;
+mod create_task;
+mod delete_task;
+mod fields;
+mod finish;
+mod fork_task_context;
+mod get_task;
+mod get_tree;
+mod list_projects;
+mod projects;
+mod reorder_tasks;
+mod reset_task;
+mod search_tasks;
+mod send_message;
+mod send_message_to_project;
+#[cfg(test)]
+mod testing;
+mod update_task;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use finish::{Clean, Finish};
+pub use projects::{ProjectEntry, Projects};
+
+use crate::agent::control::tools::{Done, DoneCheck, Yield};
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::tools::{Call, DuplicateTool, Handler, Registry, Reply, Tokens, Tool, Typed};
+
+/// How long an interrupted call still waits for its answer. The engine answers most requests at once, and to know what
+/// came of one is worth a moment; the end of a run is not to wait longer.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// What an agent may do to the tree, and through what.
+pub struct Access {
+    pub door: Door,
+    pub is_root: bool,
+    /// Whether it may have sub tasks. At the depth limit it may not, and the tools for them are not there.
+    pub may_delegate: bool,
+    pub finish: Arc<dyn DoneCheck>,
+    /// The other projects of this machine. Only the root gets to them.
+    pub projects: Option<Arc<dyn Projects>>,
+}
+
+/// Adds everything that `access` allows, or nothing if a name is taken.
+pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool> {
+    let Access { door, is_root, may_delegate, finish, projects } = access;
+    let mut tools = vec![
+        tool(Yield),
+        tool(Done { check: Some(finish) }),
+        tool(send_message::SendMessage(door.clone())),
+        tool(clarify::Clarify(door.clone())),
+        tool(get_tree::GetTree(door.clone())),
+        tool(get_task::GetTask(door.clone())),
+        tool(search_tasks::SearchTasks(door.clone())),
+    ];
+    if may_delegate {
+        tools.extend([
+            tool(create_task::CreateTask(door.clone())),
+            tool(update_task::UpdateTask(door.clone())),
+            tool(reorder_tasks::ReorderTasks(door.clone())),
+            tool(fork_task_context::ForkTaskContext(door.clone())),
+            tool(close_task::CloseTask(door.clone())),
+            tool(reset_task::ResetTask(door.clone())),
+            tool(delete_task::DeleteTask(door)),
+        ]);
+    }
+    if let (true, Some(projects)) = (is_root, projects) {
+        tools.extend([
+            tool(list_projects::ListProjects(Arc::clone(&projects))),
+            tool(send_message_to_project::SendMessageToProject(projects)),
+        ]);
+    }
+    let mut extended = registry.clone();
+    tools.into_iter().try_for_each(|tool| extended.add(tool))?;
+    *registry = extended;
+    Ok(())
+}
+
+fn tool(handler: impl Handler) -> Arc<dyn Tool> {
+    Arc::new(Typed::new(handler))
+}
+
+/// Puts a request to the engine. What it answers is what the model reads.
+async fn ask(door: &Door, request: Request, call: &Call) -> Reply {
+    answer(door.ask(request), &call.context.tokens).await
+}
+
+/// Waits for an answer, but not past an interruption.
+async fn answer(asked: impl Future<Output = Result<String, String>>, tokens: &Tokens) -> Reply {
+    tokio::select! {
+        biased;
+        answer = asked => match answer {
+            Ok(text) => Reply::text(text),
+            Err(reason) => Reply::error(reason),
+        },
+        () = overdue(tokens) => Reply::error(
+            "Interrupted while it was under way: it may have been done all the same. Look with get_tree before you \
+             repeat it.",
+        ),
+    }
+}
+
+async fn overdue(tokens: &Tokens) {
+    tokens.cancelled().await;
+    tokio::time::sleep(GRACE).await;
+}
+
+#[cfg(test)]
+#[path = "tools_tests.rs"]
+mod tests;

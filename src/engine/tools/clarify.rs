@@ -1,0 +1,77 @@
+//! `clarify`: asks the person.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::{ask, fields};
+use crate::model::ask::AskMode;
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Asks the person.
+pub(super) struct Clarify(pub(super) Door);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// One line, understood without your conversation: what you need to know.
+    question: String,
+    /// What the person should know to decide: what you found, what follows from each way.
+    #[serde(default)]
+    detail: Option<String>,
+    /// Answers to choose from, a few words each. The person may also say something else.
+    #[serde(default)]
+    choices: Vec<String>,
+    /// What you would do without an answer. It is taken if nobody answers in time; without one, you wait for ever.
+    #[serde(default)]
+    default: Option<String>,
+    /// true: you cannot go on without the answer. false: there is other work meanwhile. Default true.
+    #[serde(default = "blocks")]
+    block: bool,
+}
+
+fn blocks() -> bool {
+    true
+}
+
+impl Handler for Clarify {
+    const NAME: &'static str = names::CLARIFY;
+    const DESCRIPTION: &'static str = "Asks the person something that only they can decide: what is wanted, which of \
+        two readings is meant, whether a risk may be taken. One question per call, asked early: a guess that is wrong \
+        costs more than the wait. The answer comes as a message. After a question that blocks call yield; otherwise \
+        go on with what does not depend on it. What the code says, look up; what the task above knows, ask it with \
+        send_message. You cannot pass while a question is open.";
+    const EFFECT: Effect = Effect::Opaque;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"question": "Should a password change end the other sessions?", "detail": "Today it does not.", "#,
+        r#""choices": ["End them", "Keep them"], "default": "End them", "block": false}"#
+    );
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        let (question, rest) = one_line(&input.question);
+        let detail = [rest, input.detail.as_deref().unwrap_or_default().trim()];
+        let request = Request::Clarify {
+            question: question.to_owned(),
+            detail: detail.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"),
+            choices: input.choices.into_iter().filter_map(|choice| fields::given(Some(choice))).collect(),
+            default: fields::given(input.default),
+            mode: if input.block { AskMode::Blocks } else { AskMode::Continues },
+        };
+        ask(&self.0, request, &call).await
+    }
+}
+
+/// Returns the question and what was said besides: a question is shown on one line.
+fn one_line(question: &str) -> (&str, &str) {
+    let question = question.trim();
+    question.split_once('\n').map_or((question, ""), |(first, rest)| (first.trim_end(), rest.trim()))
+}
+
+#[cfg(test)]
+#[path = "clarify_tests.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+use serde_json::json;
+
+use super::*;
+use crate::engine::tools::testing::{asked, refused};
+
+#[tokio::test]
+async fn a_question_blocks_unless_said_otherwise() {
+    let wanted = |mode| Request::Clarify {
+        question: "Which port?".to_owned(),
+        detail: String::new(),
+        choices: Vec::new(),
+        default: None,
+        mode,
+    };
+    assert_eq!(asked("clarify", json!({"question": "Which port?"})).await, wanted(AskMode::Blocks));
+    assert_eq!(asked("clarify", json!({"question": "Which port?", "block": false})).await, wanted(AskMode::Continues));
+}
+
+#[tokio::test]
+async fn what_does_not_fit_on_the_line_goes_into_the_detail() {
+    let said = json!({
+        "question": " Which port?\r\nBoth are free.\n", "detail": "8080 is the old one.",
+        "choices": ["8080", " ", "9090"], "default": "9090",
+    });
+    let wanted = Request::Clarify {
+        question: "Which port?".to_owned(),
+        detail: "Both are free.\n\n8080 is the old one.".to_owned(),
+        choices: vec!["8080".to_owned(), "9090".to_owned()],
+        default: Some("9090".to_owned()),
+        mode: AskMode::Blocks,
+    };
+    assert_eq!(asked("clarify", said).await, wanted);
+}
+
+#[tokio::test]
+async fn something_must_be_asked() {
+    let reason = refused("clarify", json!({"choices": ["a", "b"]})).await;
+    assert!(reason.contains("\"question\" is missing (a text)"), "{reason}");
+}

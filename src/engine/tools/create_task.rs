@@ -1,0 +1,115 @@
+//! `create_task`: hands work down.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::{ask, fields};
+use crate::model::task::Recurring;
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Makes a sub task.
+pub(super) struct CreateTask(pub(super) Door);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Start {
+    #[default]
+    Now,
+    Later,
+    Draft,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Rounds {
+    Reset,
+    Continue,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// One line: what is to be done.
+    title: String,
+    /// The whole briefing, for somebody who knows nothing of this conversation: the goal (what is true afterwards), the
+    /// scope (what to touch, what to leave alone), why it is wanted, what you know already, how it will be checked.
+    description: String,
+    /// now: at once. later: when you first send it a message, for example after a fork. draft: not before
+    /// you make it ready. Default now.
+    #[serde(default)]
+    start: Start,
+    /// The task it goes below: an id or the start of one. That task, not you, is told what came of it. Default:
+    /// yours.
+    #[serde(default)]
+    parent: Option<String>,
+    /// The most it may cost with everything below it, in US dollars. Default: as configured.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    budget_usd: Option<f64>,
+    /// The profile of the agent that does it, if you were told of one. Default: the usual one.
+    #[serde(default)]
+    profile: Option<String>,
+    /// A mark for the person. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
+    #[serde(default)]
+    colour: Option<fields::Colour>,
+    /// For the root only: the task comes round again. reset: each round begins with an empty conversation. continue: it
+    /// goes on with the one before.
+    #[serde(default)]
+    recurring: Option<Rounds>,
+}
+
+impl Handler for CreateTask {
+    const NAME: &'static str = names::CREATE_TASK;
+    const DESCRIPTION: &'static str = "Hands work down: makes a sub task and sets an agent to work on it. The agent \
+        gets a branch and a worktree of its own, made from the last commit of the branch above it: commit before you \
+        delegate, or it will not see your changes. It knows the title, the description and your messages, and nothing \
+        of this conversation, so the description must say goal, scope and why. Worth it for parts that are \
+        independent and large enough for a briefing. What came of it reaches you as a message; until then go on with \
+        something else, or yield. Its commits stay on its branch until you merge them. Look with search_tasks whether \
+        it was done or tried before.";
+    const EFFECT: Effect = Effect::Opaque;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"title": "Limit login attempts", "description": "Goal: after 5 failed logins within a minute an account "#,
+        r#"answers 429 for a minute. Scope: src/auth, no new dependency. Why: passwords are being guessed. Known: "#,
+        r#"failures are logged in src/auth/log.rs. Check: tests for the limit and for its end.", "budget_usd": 5}"#
+    );
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        let budget = match fields::budget(input.budget_usd) {
+            Ok(budget) => budget,
+            Err(problem) => return Reply::error(problem),
+        };
+        if input.description.trim().is_empty() {
+            return Reply::error(
+                "\"description\" is empty: its agent would know nothing but a title. Say the goal, the scope and why. \
+                 Nothing was done.",
+            );
+        }
+        let request = Request::CreateTask {
+            parent: fields::given(input.parent),
+            title: input.title,
+            description: input.description,
+            profile: fields::given(input.profile),
+            budget,
+            colour: input.colour.map(Into::into),
+            recurring: match input.recurring {
+                None => Recurring::None,
+                Some(Rounds::Reset) => Recurring::Reset,
+                Some(Rounds::Continue) => Recurring::Continue,
+            },
+            start: input.start == Start::Now,
+            draft: input.start == Start::Draft,
+        };
+        ask(&self.0, request, &call).await
+    }
+}
+
+#[cfg(test)]
+#[path = "create_task_tests.rs"]
+mod tests;

@@ -1,0 +1,43 @@
+//! `delete_task`: takes a sub task out of the tree.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::ask;
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Takes a sub task out of the tree.
+pub(super) struct DeleteTask(pub(super) Door);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// The task: its id or the start of it.
+    task: String,
+}
+
+impl Handler for DeleteTask {
+    const NAME: &'static str = names::DELETE_TASK;
+    const DESCRIPTION: &'static str = concat!(
+        "Takes a sub task and everything below it out of the tree, with conversations, results and branches; work \
+         that was not merged is archived. For what was made by mistake. A finished task is closed instead: its result \
+         can then still be found. Refused while something in it is at work. ",
+        mildest_first!()
+    );
+    const EFFECT: Effect = Effect::Opaque;
+    const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        ask(&self.0, Request::DeleteTask { task: input.task }, &call).await
+    }
+}
+
+#[cfg(test)]
+#[path = "delete_task_tests.rs"]
+mod tests;

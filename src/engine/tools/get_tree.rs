@@ -1,0 +1,45 @@
+//! `get_tree`: the tasks of the project.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::{ask, fields};
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Shows the tree.
+pub(super) struct GetTree(pub(super) Door);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// Only this task and what is below it: its id or the start of it. Default: the whole tree.
+    #[serde(default)]
+    below: Option<String>,
+    /// Show closed tasks too.
+    #[serde(default)]
+    include_closed: bool,
+}
+
+impl Handler for GetTree {
+    const NAME: &'static str = names::GET_TREE;
+    const DESCRIPTION: &'static str = "Shows the tree of tasks, one line each: id, status, title, and which one is \
+        you. At most about 12 KB; what does not fit is counted: ask for a part of the tree with below. No need to \
+        look again and again: you are told when a sub task ends.";
+    const EFFECT: Effect = Effect::Reads;
+    const EXAMPLE: &'static str = r#"{"below": "01JZ8Q4W3M5N"}"#;
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        let request = Request::GetTree { below: fields::given(input.below), include_closed: input.include_closed };
+        ask(&self.0, request, &call).await
+    }
+}
+
+#[cfg(test)]
+#[path = "get_tree_tests.rs"]
+mod tests;

@@ -1,0 +1,50 @@
+//! `send_message`: says something to a task above or right below.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::ask;
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Says something to another task.
+pub(super) struct SendMessage(pub(super) Door);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// To whom: a task above yours or a direct sub task, by id or the start of it.
+    task: String,
+    /// What the other agent reads. It sees nothing else of yours: name files, commits and decisions.
+    message: String,
+    /// You need an answer to go on. Then do what does not depend on it, and yield.
+    #[serde(default)]
+    request_reply: bool,
+}
+
+impl Handler for SendMessage {
+    const NAME: &'static str = names::SEND_MESSAGE;
+    const DESCRIPTION: &'static str = "Says something to a task above yours or to a direct sub task. An agent at work \
+        reads it at its next pause; one that sleeps or is finished is woken; a sub task that has not begun is \
+        started, from the last commit of your branch, so commit first. Upwards: a question, a surprise, something \
+        that changes the plan; your result goes into done instead. Downwards: a correction, an answer, the next step; \
+        it is milder than closing, resetting or deleting a sub task and usually enough. Every message costs the other \
+        a turn: no thanks, no progress that nobody waits for. Other tasks are reached through the task above.";
+    const EFFECT: Effect = Effect::Opaque;
+    const EXAMPLE: &'static str =
+        r#"{"task": "01JZ8Q4W3M5N", "message": "Limit by account, not by address, and test that in src/auth."}"#;
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        let Input { task, message, request_reply } = input;
+        ask(&self.0, Request::SendMessage { task, message, request_reply }, &call).await
+    }
+}
+
+#[cfg(test)]
+#[path = "send_message_tests.rs"]
+mod tests;

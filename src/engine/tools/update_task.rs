@@ -1,0 +1,62 @@
+//! `update_task`: says something else about a sub task.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::{ask, fields};
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Changes what is written down of a sub task.
+pub(super) struct UpdateTask(pub(super) Door);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// The task: its id or the start of it.
+    task: String,
+    /// The new title, one line.
+    #[serde(default)]
+    title: Option<String>,
+    /// The new description, whole. It replaces the old one.
+    #[serde(default)]
+    description: Option<String>,
+    /// The most it may cost with everything below it, in US dollars.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    budget_usd: Option<f64>,
+    /// A mark for the person.
+    #[serde(default)]
+    colour: Option<fields::Colour>,
+    /// false makes a draft ready, to be started with a message. true makes a draft of a task that has not begun.
+    #[serde(default)]
+    draft: Option<bool>,
+}
+
+impl Handler for UpdateTask {
+    const NAME: &'static str = names::UPDATE_TASK;
+    const DESCRIPTION: &'static str = "Changes what is written down of a sub task, yours or one below it: the fields \
+        you give and no others, all of them or, if one is refused, none. An agent that has begun is not told: if it \
+        must know, send it a message too.";
+    const EFFECT: Effect = Effect::Opaque;
+    const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N", "budget_usd": 5}"#;
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        let budget = match fields::budget(input.budget_usd) {
+            Ok(budget) => budget,
+            Err(problem) => return Reply::error(problem),
+        };
+        let Input { task, title, description, draft, .. } = input;
+        let colour = input.colour.map(Into::into);
+        ask(&self.0, Request::UpdateTask { task, title, description, budget, colour, draft }, &call).await
+    }
+}
+
+#[cfg(test)]
+#[path = "update_task_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+use serde_json::{Value, json};
+
+use super::testing::{Scene, access, door};
+use super::*;
+use crate::base::Json;
+use crate::tools::names;
+
+fn names_of(registry: &Registry) -> Vec<String> {
+    registry.iter().map(|tool| names::shown(&tool.spec().name).into_owned()).collect()
+}
+
+fn registry(change: impl FnOnce(&mut Access)) -> Registry {
+    let mut access = access(door().0);
+    change(&mut access);
+    let mut registry = Registry::default();
+    add(&mut registry, access).unwrap();
+    registry
+}
+
+const EVERYBODY: [&str; 7] = ["yield", "done", "send_message", "clarify", "get_tree", "get_task", "search_tasks"];
+
+#[test]
+fn what_more_agents_have_comes_first_and_the_order_is_always_the_same() {
+    let root = names_of(&registry(|_| {}));
+    assert_eq!(root, names_of(&registry(|_| {})));
+    let sub_task = names_of(&registry(|access| access.is_root = false));
+    let at_the_limit = names_of(&registry(|access| (access.is_root, access.may_delegate) = (false, false)));
+    assert_eq!(at_the_limit, EVERYBODY);
+    assert!(root.starts_with(&sub_task) && sub_task.starts_with(&at_the_limit), "{root:?}");
+    let delegating =
+        ["create_task", "update_task", "reorder_tasks", "fork_task_context", "close_task", "reset_task", "delete_task"];
+    assert_eq!(sub_task[EVERYBODY.len()..], delegating);
+    assert_eq!(root[sub_task.len()..], ["list_projects", "send_message_to_project"]);
+}
+
+#[test]
+fn other_projects_are_for_a_root_that_has_a_way_to_them() {
+    let without = names_of(&registry(|access| access.projects = None));
+    assert!(!without.iter().any(|name| name.contains("project")), "{without:?}");
+    let flat = names_of(&registry(|access| access.may_delegate = false));
+    assert_eq!(flat[EVERYBODY.len()..], ["list_projects", "send_message_to_project"]);
+}
+
+#[test]
+fn a_name_that_is_taken_leaves_the_registry_as_it_was() {
+    let mut crowded = Registry::default();
+    crowded.add(tool(get_task::GetTask(door().0))).unwrap();
+    let error = add(&mut crowded, access(door().0)).unwrap_err();
+    assert_eq!(error, DuplicateTool(names::wire(names::GET_TASK)));
+    assert_eq!(names_of(&crowded), ["get_task"]);
+}
+
+#[test]
+fn every_example_is_a_valid_input() {
+    for tool in registry(|_| {}).iter() {
+        let example = tool.example().unwrap();
+        let prepared = tool.prepare(&Json::parse(example).unwrap());
+        assert!(prepared.is_ok(), "{}: {}", tool.spec().name, prepared.err().unwrap());
+    }
+}
+
+#[test]
+fn a_field_that_does_not_exist_is_refused_by_every_tool() {
+    for tool in registry(|_| {}).iter() {
+        let mut input: Value = serde_json::from_str(tool.example().unwrap()).unwrap();
+        input["taskId"] = json!("x");
+        let error = tool.prepare(&Json::of(&input).unwrap()).err().unwrap();
+        assert!(error.problem.starts_with("\"taskId\" is not a field"), "{}: {error}", tool.spec().name);
+    }
+}
+
+#[test]
+fn every_field_says_what_it_is_for() {
+    for tool in registry(|_| {}).iter() {
+        let schema: Value = tool.spec().schema.read().unwrap();
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let words = field["description"].as_str().unwrap_or_default();
+            assert!(words.ends_with('.'), "{} {name}: {words:?}", tool.spec().name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_engine_refuses_is_an_error_that_says_why() {
+    let mut scene = Scene::new();
+    let (_, reply) = scene.call("get_task", json!({"task": "01J"}), Err("there is no such task")).await;
+    assert_eq!((reply.text.as_str(), reply.is_error), ("there is no such task", true));
+}
+
+#[tokio::test]
+async fn a_door_that_nobody_answers_is_an_error() {
+    let mut scene = Scene::new();
+    scene.knocks.close();
+    let (_, reply) = scene.call("get_tree", json!({}), Ok("never said")).await;
+    assert!(reply.is_error && reply.text.contains("shutting down"), "{reply:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_request_waits_a_moment_for_its_answer() {
+    let tokens = Tokens::default();
+    tokens.interrupt.cancel();
+    let in_time = async {
+        tokio::time::sleep(GRACE / 2).await;
+        Ok("Closed.".to_owned())
+    };
+    assert_eq!(answer(in_time, &tokens).await, Reply::text("Closed."));
+    let reply = answer(std::future::pending(), &tokens).await;
+    assert!(reply.is_error && reply.text.contains("may have been done"), "{reply:?}");
+}

@@ -1,0 +1,132 @@
+//! What two commits would conflict about, found by a real merge in memory: nothing is checked out, nothing is written.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use git2::{Index, IndexConflict, IndexEntry, MergeOptions, Oid, Repository};
+
+use super::error::Error;
+
+/// How many bytes of each side of a conflict are shown.
+const SHOWN: usize = 8 << 10;
+/// How many conflicts are shown with their sides; the rest only by name.
+const SHOWN_FILES: usize = 50;
+const FORMAT: u32 = 0o170_000;
+const COMMIT: u32 = 0o160_000;
+
+/// What kind of disagreement it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConflictKind {
+    /// Both changed the same lines.
+    Content,
+    /// Both made a file of this name.
+    BothAdded,
+    /// We deleted or renamed it, they changed it.
+    DeletedByUs,
+    /// They deleted or renamed it, we changed it.
+    DeletedByThem,
+    /// Neither has it any more under this name: renamed to different names.
+    BothMoved,
+    /// Both changed a file that is not text.
+    Binary,
+    /// Both changed whether it is a file, a program or a link.
+    Mode,
+    /// Both moved a submodule.
+    Submodule,
+}
+
+/// Some text of one side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    pub text: String,
+    /// How many bytes it has that are not shown.
+    pub hidden: usize,
+}
+
+/// A file that two branches disagree about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub path: PathBuf,
+    pub kind: ConflictKind,
+    /// The file on the side that is merged into. Nothing: it has none, or it is not text.
+    pub ours: Option<Excerpt>,
+    /// The file on the side that is merged.
+    pub theirs: Option<Excerpt>,
+    /// Both, with the usual marks around what differs.
+    pub marked: Option<Excerpt>,
+}
+
+/// Merges two commits in memory.
+pub(super) fn merge(repository: &Repository, ours: Oid, theirs: Oid) -> Result<Index, Error> {
+    let failed = Error::read(repository.path());
+    let commit = |id| repository.find_commit(id).map_err(&failed);
+    let mut options = MergeOptions::new();
+    options.find_renames(true);
+    repository.merge_commits(&commit(ours)?, &commit(theirs)?, Some(&options)).map_err(&failed)
+}
+
+/// Returns the conflicts of a merge.
+pub(super) fn conflicts(repository: &Repository, index: &Index) -> Result<Vec<Conflict>, Error> {
+    let failed = Error::read(repository.path());
+    let mut conflicts = Vec::new();
+    if !index.has_conflicts() {
+        return Ok(conflicts);
+    }
+    for found in index.conflicts().map_err(&failed)? {
+        let found = found.map_err(&failed)?;
+        let any = found.our.as_ref().or(found.their.as_ref()).or(found.ancestor.as_ref());
+        let Some(path) = any.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))) else { continue };
+        let kind = kind(repository, &found);
+        let mut conflict = Conflict { path, kind, ours: None, theirs: None, marked: None };
+        if conflicts.len() < SHOWN_FILES {
+            conflict.ours = found.our.as_ref().and_then(|entry| excerpt(repository, entry));
+            conflict.theirs = found.their.as_ref().and_then(|entry| excerpt(repository, entry));
+            conflict.marked = marked(repository, &found, kind);
+        }
+        conflicts.push(conflict);
+    }
+    conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(conflicts)
+}
+
+fn kind(repository: &Repository, conflict: &IndexConflict) -> ConflictKind {
+    let IndexConflict { ancestor, our, their } = conflict;
+    let format = |entry: &IndexEntry| entry.mode & FORMAT;
+    match (our, their) {
+        (None, None) => ConflictKind::BothMoved,
+        (None, Some(_)) => ConflictKind::DeletedByUs,
+        (Some(_), None) => ConflictKind::DeletedByThem,
+        (Some(our), Some(their)) if format(our) == COMMIT || format(their) == COMMIT => ConflictKind::Submodule,
+        (Some(our), Some(their)) if format(our) != format(their) || our.id == their.id => ConflictKind::Mode,
+        (Some(our), Some(their)) if is_binary(repository, our) || is_binary(repository, their) => ConflictKind::Binary,
+        (Some(_), Some(_)) if ancestor.is_none() => ConflictKind::BothAdded,
+        (Some(_), Some(_)) => ConflictKind::Content,
+    }
+}
+
+fn is_binary(repository: &Repository, entry: &IndexEntry) -> bool {
+    repository.find_blob(entry.id).is_ok_and(|blob| blob.is_binary())
+}
+
+fn excerpt(repository: &Repository, entry: &IndexEntry) -> Option<Excerpt> {
+    let blob = repository.find_blob(entry.id).ok().filter(|blob| !blob.is_binary())?;
+    Some(cut(blob.content()))
+}
+
+fn marked(repository: &Repository, conflict: &IndexConflict, kind: ConflictKind) -> Option<Excerpt> {
+    let ConflictKind::Content = kind else { return None };
+    let (ancestor, our, their) = (conflict.ancestor.as_ref()?, conflict.our.as_ref()?, conflict.their.as_ref()?);
+    let result = repository.merge_file_from_index(ancestor, our, their, None).ok()?;
+    let content = result.content();
+    // What is before the first mark is what both agree on.
+    let line = content.windows(7).position(|bytes| bytes == b"<<<<<<<").unwrap_or(0);
+    let mut excerpt = cut(&content[line..]);
+    excerpt.hidden += line;
+    Some(excerpt)
+}
+
+fn cut(bytes: &[u8]) -> Excerpt {
+    let shown = &bytes[..bytes.len().min(SHOWN)];
+    Excerpt { text: String::from_utf8_lossy(shown).into_owned(), hidden: bytes.len() - shown.len() }
+}

@@ -1,0 +1,226 @@
+//! Reading differences out of libgit2.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use git2::{Delta, DiffDelta, DiffFile, DiffFindOptions, DiffLine, DiffOptions, FileMode, Patch, Repository, Tree};
+
+use super::{Cut, Diff, End, FileDiff, FileStatus, Hunk, Kind, Line, LineKind, Version, Whitespace, Wish};
+use crate::git::error::Error;
+use crate::git::program::Checkout;
+use crate::git::refs;
+
+/// Beyond this many files, looking for renames costs more than it tells.
+const RENAME_FILES: usize = 1_000;
+
+/// Returns the commit at which a checkout left a branch.
+pub(super) fn fork_point(checkout: &Checkout, base: &str) -> Result<String, Error> {
+    let repository = checkout.open()?;
+    let failed = Error::read(&checkout.path);
+    let head = repository.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?.id();
+    let tip = refs::branch_tip(&repository, base)?.ok_or_else(|| Error::NoBranch(base.to_owned()))?;
+    Ok(repository.merge_base(head, tip).unwrap_or(tip).to_string())
+}
+
+pub(super) fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Diff, Error> {
+    let repository = checkout.open()?;
+    let failed = Error::read(&checkout.path);
+    let mut options = options(wish);
+    let (old_tree, new_tree) = (tree(&repository, old)?, tree(&repository, new)?);
+    let mut diff = match (old, new) {
+        (End::Worktree, End::Worktree) => return Ok(Diff::default()),
+        (_, End::Worktree) => repository.diff_tree_to_workdir_with_index(old_tree.as_ref(), Some(&mut options)),
+        (End::Worktree, _) => {
+            options.reverse(true);
+            repository.diff_tree_to_workdir_with_index(new_tree.as_ref(), Some(&mut options))
+        }
+        (_, _) => repository.diff_tree_to_tree(old_tree.as_ref(), new_tree.as_ref(), Some(&mut options)),
+    }
+    .map_err(&failed)?;
+    if diff.deltas().len() <= RENAME_FILES {
+        let mut find = DiffFindOptions::new();
+        find.renames(true).for_untracked(true);
+        diff.find_similar(Some(&mut find)).map_err(&failed)?;
+    }
+    let total = diff.deltas().len();
+    let mut files = Vec::with_capacity(total.min(wish.most_files));
+    for at in 0..total.min(wish.most_files) {
+        files.extend(file(&diff, at, wish).map_err(&failed)?);
+    }
+    Ok(Diff { files, hidden_files: total.saturating_sub(wish.most_files) })
+}
+
+fn options(wish: &Wish) -> DiffOptions {
+    let mut options = DiffOptions::new();
+    options
+        .context_lines(wish.context)
+        .max_size(wish.most_bytes)
+        .include_untracked(true)
+        .recurse_untracked_dirs(true)
+        .show_untracked_content(true)
+        .include_typechange(true)
+        .disable_pathspec_match(true);
+    match wish.whitespace {
+        Whitespace::Counts => {}
+        Whitespace::Amount => {
+            options.ignore_whitespace_change(true).ignore_whitespace_eol(true);
+        }
+        Whitespace::Ignored => {
+            options.ignore_whitespace(true);
+        }
+    }
+    for path in &wish.only {
+        options.pathspec(path);
+    }
+    options
+}
+
+fn tree<'r>(repository: &'r Repository, end: &End) -> Result<Option<Tree<'r>>, Error> {
+    let (name, found) = match end {
+        End::Worktree | End::Empty => return Ok(None),
+        End::Commit(name) => (name, refs::branch_tip(repository, name)?.map(|tip| tip.to_string())),
+        End::Tree(name) => (name, None),
+    };
+    let missing = |_| Error::NoCommit(name.clone());
+    let object = repository.revparse_single(found.as_ref().unwrap_or(name)).map_err(missing)?;
+    object.peel_to_tree().map(Some).map_err(missing)
+}
+
+fn file(diff: &git2::Diff<'_>, at: usize, wish: &Wish) -> Result<Option<FileDiff>, git2::Error> {
+    let patch = Patch::from_diff(diff, at)?;
+    let Some(delta) = diff.get_delta(at) else { return Ok(None) };
+    let Some(status) = status(delta.status()) else { return Ok(None) };
+    let (has_old, has_new) = match status {
+        FileStatus::Added | FileStatus::Untracked => (false, true),
+        FileStatus::Deleted => (true, false),
+        FileStatus::Modified
+        | FileStatus::Renamed
+        | FileStatus::Copied
+        | FileStatus::TypeChanged
+        | FileStatus::Conflicted => (true, true),
+    };
+    let mut file = FileDiff {
+        status,
+        old: version(&delta.old_file()).filter(|_| has_old),
+        new: version(&delta.new_file()).filter(|_| has_new),
+        added: 0,
+        removed: 0,
+        hunks: Vec::new(),
+        cut: None,
+    };
+    match &patch {
+        Some(patch) if !is_binary(&patch.delta()) => lines(patch, &mut file, wish)?,
+        _ => file.cut = without_lines(&delta, wish),
+    }
+    Ok(Some(file))
+}
+
+fn is_binary(delta: &DiffDelta<'_>) -> bool {
+    delta.flags().is_binary()
+}
+
+/// Says why a file has no lines.
+fn without_lines(delta: &DiffDelta<'_>, wish: &Wish) -> Option<Cut> {
+    let most = u64::try_from(wish.most_bytes).unwrap_or(u64::MAX);
+    let sizes = [delta.old_file().size(), delta.new_file().size()];
+    let submodule = [delta.old_file().mode(), delta.new_file().mode()].contains(&FileMode::Commit);
+    match () {
+        () if submodule => None,
+        () if sizes.iter().any(|size| *size > most) => Some(Cut::TooLarge),
+        () => Some(Cut::Binary),
+    }
+}
+
+fn lines(patch: &Patch<'_>, file: &mut FileDiff, wish: &Wish) -> Result<(), git2::Error> {
+    let (_, added, removed) = patch.line_stats()?;
+    (file.added, file.removed) = (added, removed);
+    let mut room = wish.most_lines;
+    let mut hidden = 0;
+    for number in 0..patch.num_hunks() {
+        let (hunk, count) = patch.hunk(number)?;
+        if room == 0 {
+            hidden += count;
+            continue;
+        }
+        let header = String::from_utf8_lossy(hunk.header()).into_owned();
+        let heading = header.splitn(3, "@@").nth(2).unwrap_or_default().trim().to_owned();
+        let mut lines: Vec<Line> = Vec::with_capacity(count.min(room));
+        for at in 0..count {
+            let found = patch.line_in_hunk(number, at)?;
+            match kind(&found) {
+                // The mark of a missing line break belongs to the line before.
+                None => {
+                    if let Some(last) = lines.last_mut() {
+                        last.unended = true;
+                    }
+                }
+                Some(_) if room == 0 => hidden += 1,
+                Some(kind) => {
+                    lines.push(line(kind, &found, wish.most_columns));
+                    room -= 1;
+                }
+            }
+        }
+        file.hunks.push(Hunk {
+            old_start: hunk.old_start(),
+            old_lines: hunk.old_lines(),
+            new_start: hunk.new_start(),
+            new_lines: hunk.new_lines(),
+            heading,
+            lines,
+        });
+    }
+    if hidden > 0 {
+        file.cut = Some(Cut::Lines(hidden));
+    }
+    Ok(())
+}
+
+fn kind(line: &DiffLine<'_>) -> Option<LineKind> {
+    match line.origin() {
+        ' ' => Some(LineKind::Context),
+        '+' => Some(LineKind::Added),
+        '-' => Some(LineKind::Removed),
+        _ => None,
+    }
+}
+
+fn line(kind: LineKind, found: &DiffLine<'_>, most: usize) -> Line {
+    let content = found.content();
+    let content = content.strip_suffix(b"\n").unwrap_or(content);
+    let shown = &content[..content.len().min(most)];
+    Line {
+        kind,
+        old: found.old_lineno(),
+        new: found.new_lineno(),
+        text: String::from_utf8_lossy(shown).into_owned(),
+        hidden: content.len() - shown.len(),
+        unended: false,
+    }
+}
+
+fn status(delta: Delta) -> Option<FileStatus> {
+    match delta {
+        Delta::Added => Some(FileStatus::Added),
+        Delta::Deleted => Some(FileStatus::Deleted),
+        Delta::Modified => Some(FileStatus::Modified),
+        Delta::Renamed => Some(FileStatus::Renamed),
+        Delta::Copied => Some(FileStatus::Copied),
+        Delta::Typechange => Some(FileStatus::TypeChanged),
+        Delta::Untracked => Some(FileStatus::Untracked),
+        Delta::Conflicted => Some(FileStatus::Conflicted),
+        Delta::Unmodified | Delta::Ignored | Delta::Unreadable => None,
+    }
+}
+
+fn version(file: &DiffFile<'_>) -> Option<Version> {
+    let path = PathBuf::from(OsStr::from_bytes(file.path_bytes()?));
+    let kind = match file.mode() {
+        FileMode::BlobExecutable => Kind::Executable,
+        FileMode::Link => Kind::Link,
+        FileMode::Commit => Kind::Submodule,
+        FileMode::Unreadable | FileMode::Tree | FileMode::Blob | FileMode::BlobGroupWritable => Kind::File,
+    };
+    Some(Version { path, kind, id: file.id().to_string(), bytes: file.size() })
+}

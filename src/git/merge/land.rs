@@ -1,0 +1,229 @@
+//! Carrying a landing out, and taking it back.
+
+use git2::{Oid, Repository, Signature};
+
+use super::apply::{Computed, compute};
+use super::{CheckoutFate, Landed, Landing, tip};
+use crate::base::TaskId;
+use crate::git::entry::{self, Entry, Head};
+use crate::git::error::{Error, blocking};
+use crate::git::program::{Checkout, OURSELVES};
+use crate::git::refs;
+use crate::git::status;
+use crate::git::worktree::Worktrees;
+
+pub(super) const PENDING: &str = "refs/mxd/pending/";
+const UNDO: &str = "refs/mxd/undo/";
+const TARGET: &str = "Target: ";
+
+/// A landing as it is noted: which branch goes from where to where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) commit: Oid,
+    pub(super) target: String,
+    pub(super) from: Oid,
+    pub(super) to: Oid,
+}
+
+impl Worktrees {
+    /// Brings a branch into another. Refused if the branch's own worktree has anything uncommitted, or the checkout that
+    /// has the target has changes: what is not committed would be left behind or written over.
+    pub async fn land(&self, landing: &Landing) -> Result<Landed, Error> {
+        let _landings = self.landings().await;
+        if let Some(own) = self.checkout_of(&landing.branch).await?
+            && let Some(refusal) = status::dirty(&own, 1).await?.refusal(&own.path)
+        {
+            return Err(refusal);
+        }
+        let target = self.checkout_of(&landing.target).await?;
+        if let Some(target) = &target {
+            refuse_changed(target).await?;
+        }
+        let (main, wanted) = (self.main().clone(), landing.clone());
+        let computed = blocking(move || {
+            let repository = main.open()?;
+            let (theirs, ours) = (tip(&repository, &wanted.branch)?, tip(&repository, &wanted.target)?);
+            Ok((compute(&repository, &wanted, ours, theirs)?, ours))
+        })
+        .await?;
+        let (from, to) = match computed {
+            (Computed::Nothing, _) => return Ok(Landed::Nothing),
+            (Computed::Conflicts(conflicts), _) => return Ok(Landed::Conflicts(conflicts)),
+            (Computed::Tip(to), from) => (from, to),
+        };
+        if let Some(target) = &target {
+            // Files that nobody tracks may be in the way of new ones: found out before anything moves.
+            follow(target, from, to, Rehearsal::Yes).await?;
+        }
+        let (main, wanted) = (self.main().clone(), landing.clone());
+        let undo = blocking(move || {
+            let repository = main.open()?;
+            let note = write_note(&repository, wanted.task, &wanted.target, from, to)?;
+            let pending = format!("{PENDING}{}", wanted.task);
+            refs::swap(&repository, &pending, refs::target(&repository, &pending)?, note, "mxd: landing")?;
+            let undo = next_undo(&repository, wanted.task)?;
+            refs::swap(&repository, &undo, None, note, "mxd: landing")?;
+            let log = format!("mxd: {} brought in", wanted.branch);
+            if let Err(error) =
+                refs::swap(&repository, &format!("{}{}", refs::HEADS, wanted.target), Some(from), to, &log)
+            {
+                forget(&repository, &[&pending, &undo]);
+                return Err(error);
+            }
+            Ok(undo)
+        })
+        .await?;
+        let checkout = match &target {
+            Some(target) => {
+                follow(target, from, to, Rehearsal::No).await?;
+                CheckoutFate::Updated(target.path.clone())
+            }
+            None => CheckoutFate::OnlyRef,
+        };
+        self.landed(landing.task).await?;
+        Ok(Landed::Done { from: from.to_string(), to: to.to_string(), checkout, undo })
+    }
+
+    /// Takes a landing back: the target goes where it was, if nothing came after it. `undo` is what [`Landed::Done`] named.
+    pub async fn undo_landing(&self, task: TaskId, undo: &str) -> Result<CheckoutFate, Error> {
+        let _landings = self.landings().await;
+        let (main, name) = (self.main().clone(), undo.to_owned());
+        let note = blocking(move || {
+            let repository = main.open()?;
+            let found = refs::target(&repository, &name)?.ok_or_else(|| Error::NoCommit(name.clone()))?;
+            let note = read_note(&repository, found)?;
+            if tip(&repository, &note.target)? != note.to {
+                return Err(Error::Refused(format!(
+                    "\"{}\" has moved on since; take the commits back with `git revert` instead",
+                    note.target
+                )));
+            }
+            Ok(note)
+        })
+        .await?;
+        let checkout = self.checkout_of(&note.target).await?;
+        if let Some(checkout) = &checkout {
+            refuse_changed(checkout).await?;
+            follow(checkout, note.to, note.from, Rehearsal::Yes).await?;
+        }
+        let (main, name, back) = (self.main().clone(), undo.to_owned(), note.clone());
+        blocking(move || {
+            let repository = main.open()?;
+            let target = format!("{}{}", refs::HEADS, back.target);
+            // The same note with the ends exchanged: a crash from here on is finished like any landing.
+            let pending = format!("{PENDING}{task}");
+            let reverse = write_note(&repository, task, &back.target, back.to, back.from)?;
+            refs::swap(&repository, &pending, refs::target(&repository, &pending)?, reverse, "mxd: undo")?;
+            if let Err(error) = refs::swap(&repository, &target, Some(back.to), back.from, "mxd: landing taken back") {
+                forget(&repository, &[&pending]);
+                return Err(error);
+            }
+            forget(&repository, &[&name]);
+            Ok(())
+        })
+        .await?;
+        let fate = match &checkout {
+            Some(checkout) => {
+                follow(checkout, note.to, note.from, Rehearsal::No).await?;
+                CheckoutFate::Updated(checkout.path.clone())
+            }
+            None => CheckoutFate::OnlyRef,
+        };
+        self.landed(task).await?;
+        Ok(fate)
+    }
+
+    /// Removes the note of a landing that is through.
+    pub(super) async fn landed(&self, task: TaskId) -> Result<(), Error> {
+        let main = self.main().clone();
+        blocking(move || {
+            forget(&main.open()?, &[&format!("{PENDING}{task}")]);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns the checkout that has a branch.
+    pub(super) async fn checkout_of(&self, branch: &str) -> Result<Option<Checkout>, Error> {
+        let (main, branch) = (self.main().clone(), Head::Branch(branch.to_owned()));
+        blocking(move || {
+            if entry::head(&main.git_dir) == branch {
+                return Ok(Some(main));
+            }
+            let has_it = |entry: &Entry| {
+                let path = entry.path.clone().filter(|path| entry.head == branch && path.is_dir())?;
+                Some(entry.checkout(&path, &main.common))
+            };
+            Ok(entry::all(&main.common)?.iter().find_map(has_it))
+        })
+        .await
+    }
+}
+
+/// Refuses a checkout in which something tracked was changed. Files that nobody tracks are no reason: they stay.
+async fn refuse_changed(checkout: &Checkout) -> Result<(), Error> {
+    let mut dirty = status::dirty(checkout, usize::MAX).await?;
+    dirty.changes.retain(|change| change.kind != status::ChangeKind::Untracked);
+    dirty.untracked = 0;
+    dirty.refusal(&checkout.path).map_or(Ok(()), Err)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rehearsal {
+    /// Only find out whether it would work.
+    Yes,
+    No,
+}
+
+/// Brings a checkout whose files are as in `from` to `to`. Refuses to write over anything that is not as in `from`.
+pub(super) async fn follow(checkout: &Checkout, from: Oid, to: Oid, rehearsal: Rehearsal) -> Result<(), Error> {
+    let mut call = checkout.git(["read-tree", "-m", "-u"]).long(None);
+    if rehearsal == Rehearsal::Yes {
+        call = call.argument("--dry-run");
+    }
+    // Times of files may have changed without their content; git must have looked before it can tell.
+    checkout.git(["update-index", "-q", "--refresh"]).long(None).answer().await?;
+    call.argument(from.to_string()).argument(to.to_string()).run_patiently().await.map(drop)
+}
+
+fn next_undo(repository: &Repository, task: TaskId) -> Result<String, Error> {
+    let mut highest = 0;
+    for found in
+        repository.references_glob(&format!("{UNDO}{task}/*")).map_err(Error::read(repository.path()))?.flatten()
+    {
+        let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
+        highest = highest.max(name.rsplit('/').next().and_then(|last| last.parse::<u64>().ok()).unwrap_or(0));
+    }
+    Ok(format!("{UNDO}{task}/{}", highest + 1))
+}
+
+/// Writes down a landing as a commit, which also keeps both ends from being cleaned up.
+fn write_note(repository: &Repository, task: TaskId, target: &str, from: Oid, to: Oid) -> Result<Oid, Error> {
+    let failed = Error::read(repository.path());
+    let (from, to) = (repository.find_commit(from).map_err(&failed)?, repository.find_commit(to).map_err(&failed)?);
+    let author = Signature::now(OURSELVES.0, OURSELVES.1).map_err(&failed)?;
+    let message = format!("mxd: landing of task {task}\n\n{TARGET}{target}\n");
+    let tree = from.tree().map_err(&failed)?;
+    repository.commit(None, &author, &author, &message, &tree, &[&from, &to]).map_err(&failed)
+}
+
+pub(super) fn read_note(repository: &Repository, id: Oid) -> Result<Note, Error> {
+    let failed = Error::read(repository.path());
+    let commit = repository.find_commit(id).map_err(&failed)?;
+    let message = String::from_utf8_lossy(commit.message_raw_bytes()).into_owned();
+    let target = message.lines().find_map(|line| line.strip_prefix(TARGET)).map(str::to_owned);
+    let target = target.ok_or_else(|| Error::Refused(format!("{id} is not the note of a landing")))?;
+    let (from, to) = (commit.parent_id(0).map_err(&failed)?, commit.parent_id(1).map_err(&failed)?);
+    Ok(Note { commit: id, target, from, to })
+}
+
+/// Deletes refs of ours. What stays is found by the next start.
+pub(super) fn forget(repository: &Repository, names: &[&str]) {
+    for name in names {
+        if let Ok(mut found) = repository.find_reference(name)
+            && let Err(error) = found.delete()
+        {
+            tracing::warn!(%error, name, "a note of ours could not be removed");
+        }
+    }
+}

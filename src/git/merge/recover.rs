@@ -1,0 +1,157 @@
+//! What a crash in the middle of a landing left: finished if the target moved, undone if it did not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+
+use super::land::{Note, PENDING, forget, read_note};
+use crate::base::TaskId;
+use crate::git::error::{Error, blocking};
+use crate::git::program::Checkout;
+use crate::git::refs;
+use crate::git::status;
+use crate::git::worktree::Worktrees;
+use crate::git::worktree_files::{self, Change};
+
+/// What was done about an interrupted landing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recovered {
+    /// The target had not moved: nothing happened, and nothing is left of it.
+    Undone { task: TaskId },
+    /// The target had moved; the checkout that has it follows now.
+    Finished { task: TaskId, checkout: Option<PathBuf> },
+    /// The target had moved, and the checkout that has it holds changes that are not ours. A person has to look at it.
+    Unsettled { task: TaskId, checkout: PathBuf, files: Vec<PathBuf> },
+}
+
+impl Worktrees {
+    /// Finishes or undoes what a crash interrupted. To be called at the start, before anything runs.
+    pub async fn recover_landings(&self) -> Result<Vec<Recovered>, Error> {
+        let _landings = self.landings().await;
+        let main = self.main().clone();
+        let pending = blocking(move || pending(&main.open()?)).await?;
+        let mut recovered = Vec::new();
+        for (task, note) in pending {
+            recovered.push(self.recover(task, &note).await?);
+        }
+        Ok(recovered)
+    }
+
+    async fn recover(&self, task: TaskId, note: &Note) -> Result<Recovered, Error> {
+        let (main, noted) = (self.main().clone(), note.clone());
+        let moved = blocking(move || {
+            let repository = main.open()?;
+            let Some(tip) = refs::branch_tip(&repository, &noted.target)? else { return Ok(None) };
+            if tip == noted.from {
+                forget_all(&repository, task, noted.commit)?;
+                return Ok(None);
+            }
+            Ok(Some(tip))
+        })
+        .await?;
+        let Some(tip) = moved else {
+            self.landed(task).await?;
+            return Ok(Recovered::Undone { task });
+        };
+        // Whoever moved it further had a checkout that they could move it with.
+        let checkout = if tip == note.to { self.checkout_of(&note.target).await? } else { None };
+        if let Some(checkout) = &checkout {
+            let files = catch_up(checkout, note.from, note.to).await?;
+            if !files.is_empty() {
+                return Ok(Recovered::Unsettled { task, checkout: checkout.path.clone(), files });
+            }
+        }
+        self.landed(task).await?;
+        Ok(Recovered::Finished { task, checkout: checkout.map(|checkout| checkout.path) })
+    }
+}
+
+fn pending(repository: &Repository) -> Result<Vec<(TaskId, Note)>, Error> {
+    let mut all = Vec::new();
+    for found in repository.references_glob(&format!("{PENDING}*")).map_err(Error::read(repository.path()))?.flatten() {
+        let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
+        let task = name.strip_prefix(PENDING).and_then(|task| task.parse().ok());
+        if let (Some(task), Some(id)) = (task, found.target()) {
+            all.push((task, read_note(repository, id)?));
+        }
+    }
+    Ok(all)
+}
+
+/// Removes the note of a landing that did not happen, and the way back from it.
+fn forget_all(repository: &Repository, task: TaskId, note: Oid) -> Result<(), Error> {
+    let ours = format!("refs/mxd/undo/{task}/*");
+    let mut names = vec![format!("{PENDING}{task}")];
+    for found in repository.references_glob(&ours).map_err(Error::read(repository.path()))?.flatten() {
+        if found.target() == Some(note) {
+            names.push(String::from_utf8_lossy(found.name_bytes()).into_owned());
+        }
+    }
+    forget(repository, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Brings a checkout to `to` whose files are partly as in `from` and partly as in `to`, perhaps one of them half written.
+/// Returns the files that are neither: then nothing was changed.
+async fn catch_up(checkout: &Checkout, from: Oid, to: Oid) -> Result<Vec<PathBuf>, Error> {
+    // It was left by our own git, which is gone: nobody else had a reason to write here while the target was moving.
+    let _ = fs::remove_file(checkout.git_dir.join("index.lock"));
+    let changed = status::changed_paths(checkout).await?;
+    let (here, candidates) = (checkout.clone(), changed);
+    let foreign = blocking(move || {
+        let repository = here.open()?;
+        let failed = Error::read(&here.path);
+        let tree = |id| repository.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed);
+        let (old, new) = (tree(from)?, tree(to)?);
+        if has_followed(&repository, &old, &new)? {
+            return Ok(None);
+        }
+        let ours = |path: &PathBuf| {
+            let (before, after) = (entry_of(&old, path), entry_of(&new, path));
+            before != after && is_between(&repository, &here.path.join(path), before, after)
+        };
+        let foreign = candidates.into_iter().filter(|path| !ours(path) && tracked(&old, &new, path));
+        Ok(Some(foreign.collect::<Vec<_>>()))
+    })
+    .await?;
+    let Some(foreign) = foreign else { return Ok(Vec::new()) };
+    if foreign.is_empty() {
+        checkout.git(["read-tree", "--reset", "-u"]).argument(to.to_string()).long(None).run().await?;
+    }
+    Ok(foreign)
+}
+
+/// Tells whether the index, which git writes last, has everything that changed.
+fn has_followed(repository: &Repository, old: &git2::Tree<'_>, new: &git2::Tree<'_>) -> Result<bool, Error> {
+    let index = repository.index().map_err(Error::read(repository.path()))?;
+    let changes = worktree_files::changes(repository, old, new)?;
+    let wanted = |change: &Change| change.wanted.map(|(id, _)| id);
+    Ok(changes.iter().all(|change| index.get_path(&change.path, 0).map(|entry| entry.id) == wanted(change)))
+}
+
+fn entry_of(tree: &git2::Tree<'_>, path: &Path) -> Option<(Oid, i32)> {
+    tree.get_path(path).ok().map(|entry| (entry.id(), entry.filemode()))
+}
+
+/// Tells whether either commit has a file; what neither has is nobody's business here.
+fn tracked(old: &git2::Tree<'_>, new: &git2::Tree<'_>, path: &Path) -> bool {
+    entry_of(old, path).or_else(|| entry_of(new, path)).is_some()
+}
+
+/// Tells whether a file is as before, as after, gone, or the beginning of what it was to become.
+fn is_between(repository: &Repository, path: &Path, before: Option<(Oid, i32)>, after: Option<(Oid, i32)>) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return true };
+    let content = if found.is_symlink() {
+        fs::read_link(path).map(|target| std::os::unix::ffi::OsStrExt::as_bytes(target.as_os_str()).to_vec())
+    } else {
+        fs::read(path)
+    };
+    let Ok(content) = content else { return false };
+    // Line endings may have been converted on the way to the disk.
+    let plain = |bytes: &[u8]| bytes.iter().copied().filter(|byte| *byte != b'\r').collect::<Vec<u8>>();
+    let content = plain(&content);
+    let stored = |entry: Option<(Oid, i32)>| Some(plain(repository.find_blob(entry?.0).ok()?.content()));
+    stored(before).is_some_and(|before| before == content)
+        || stored(after).is_some_and(|after| after.starts_with(&content))
+}

@@ -1,0 +1,90 @@
+//! Branches and our own refs: read, made, moved and deleted, always against the value that was seen.
+
+use std::fs;
+use std::path::Path;
+
+use git2::{ErrorCode, Oid, Repository};
+
+use super::error::Error;
+use crate::base::TaskId;
+
+pub(super) const HEADS: &str = "refs/heads/";
+
+pub(super) fn archive_ref(task: TaskId) -> String {
+    format!("refs/mxd/archive/{task}")
+}
+
+/// Returns the commit that a ref names, if there is such a ref.
+pub(super) fn target(repository: &Repository, name: &str) -> Result<Option<Oid>, Error> {
+    match repository.find_reference(name).and_then(|found| found.peel_to_commit()) {
+        Ok(commit) => Ok(Some(commit.id())),
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => Ok(None),
+        Err(error) => Err(Error::read(repository.path())(error)),
+    }
+}
+
+/// Returns the last commit of a branch, if there is such a branch.
+pub(super) fn branch_tip(repository: &Repository, branch: &str) -> Result<Option<Oid>, Error> {
+    target(repository, &format!("{HEADS}{branch}"))
+}
+
+/// Makes a branch that does not exist.
+pub(super) fn make_branch(repository: &Repository, branch: &str, start: &str) -> Result<(), Error> {
+    let id = Oid::from_str(start).map_err(|_| Error::NoCommit(start.to_owned()))?;
+    repository.find_commit(id).map_err(|_| Error::NoCommit(start.to_owned()))?;
+    // A branch `mxd` and a branch `mxd/x` cannot both exist.
+    for (at, _) in branch.match_indices('/') {
+        if branch_tip(repository, &branch[..at])?.is_some() {
+            return Err(Error::BranchInTheWay(branch[..at].to_owned()));
+        }
+    }
+    let log = format!("branch: Created from {start}");
+    repository.reference(&format!("{HEADS}{branch}"), id, false, &log).map_err(Error::read(repository.path()))?;
+    Ok(())
+}
+
+/// Moves a ref from the value that was seen, or makes one where none was seen. Somebody who was faster wins.
+pub(super) fn swap(repository: &Repository, name: &str, seen: Option<Oid>, new: Oid, log: &str) -> Result<(), Error> {
+    let done = match seen {
+        Some(seen) => repository.reference_matching(name, new, true, seen, log),
+        None => repository.reference(name, new, false, log),
+    };
+    let branch = name.strip_prefix(HEADS).unwrap_or(name).to_owned();
+    match done {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
+            Err(Error::Moved { branch })
+        }
+        Err(error) => Err(Error::read(repository.path())(error)),
+    }
+}
+
+/// Returns the last commit that a reflog names and the repository has.
+pub(super) fn last_of_reflog(log: &Path, repository: &Repository) -> Option<Oid> {
+    let text = fs::read(log).ok()?;
+    let known = |line: &[u8]| {
+        let id = line.split(|byte| *byte == b' ').nth(1)?;
+        let id = Oid::from_str(std::str::from_utf8(id).ok()?).ok()?;
+        repository.find_commit(id).ok().map(|commit| commit.id())
+    };
+    text.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()).find_map(known)
+}
+
+/// Returns the last commit of a task's branch at the time it was archived.
+pub(super) fn archived_head(repository: &Repository, task: TaskId) -> Option<Oid> {
+    let archive = target(repository, &archive_ref(task)).ok()??;
+    repository.find_commit(archive).ok()?.parent_id(0).ok()
+}
+
+/// Tells whether a commit is in the history of one of these branches.
+pub(super) fn is_merged(repository: &Repository, commit: Oid, bases: &[String]) -> Result<bool, Error> {
+    for base in bases {
+        let Some(tip) = branch_tip(repository, base)? else { continue };
+        let reached =
+            tip == commit || repository.graph_descendant_of(tip, commit).map_err(Error::read(repository.path()))?;
+        if reached {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,245 @@
+//! Cells into bytes: what changed between two screens, in the fewest bytes that show it.
+//!
+//! No movement where the cursor already is, no colour that is already set. What a wide character covered is drawn again
+//! when it goes, because terminals disagree about what they leave there. Colours are written as they are asked for; how
+//! many the terminal has is the theme's business. They are spelled here, because crossterm writes the terminal's own
+//! sixteen as entries of the large palette, and none at all if the environment says so. Nothing in a cell can steer the
+//! terminal, whatever got into it.
+
+use std::fmt::Write;
+
+use crossterm::Command;
+use crossterm::cursor::{Hide, MoveRight, MoveTo, Show};
+use crossterm::style::{Attribute, SetAttribute};
+use crossterm::terminal::{Clear, ClearType};
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::Position;
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr;
+
+use super::ansi::append;
+
+/// The terminal's pen: where it is, what it looks like, and what it has written.
+#[derive(Debug)]
+pub(super) struct Canvas {
+    out: String,
+    cursor: Cursor,
+    /// Where the next character would appear; unknown after anything a terminal may measure differently.
+    pen_at: Option<Position>,
+    pen: Pen,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cursor {
+    /// As another program left it.
+    Unknown,
+    Hidden,
+    Shown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pen {
+    fg: Color,
+    bg: Color,
+    underline: Color,
+    modifier: Modifier,
+}
+
+impl Pen {
+    const RESET: Self =
+        Self { fg: Color::Reset, bg: Color::Reset, underline: Color::Reset, modifier: Modifier::empty() };
+
+    fn of(cell: &Cell) -> Self {
+        Self { fg: cell.fg, bg: cell.bg, underline: cell.underline_color, modifier: cell.modifier }
+    }
+}
+
+impl Canvas {
+    pub(super) fn new() -> Self {
+        Self { out: String::new(), cursor: Cursor::Unknown, pen_at: None, pen: Pen::RESET }
+    }
+
+    /// Empties the screen, whatever is on it and wherever the cursor is.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new();
+        self.hide();
+        self.push(SetAttribute(Attribute::Reset));
+        self.push(Clear(ClearType::All));
+    }
+
+    /// Draws what is different in `next`. Both have the same size.
+    pub(super) fn paint(&mut self, shown: &Buffer, next: &Buffer) {
+        let area = next.area;
+        for y in area.top()..area.bottom() {
+            let mut x = area.left();
+            // Up to here the row has to be drawn, because something that reached so far was drawn over.
+            let mut disturbed = x;
+            while x < area.right() {
+                let (old, new) = (&shown[(x, y)], &next[(x, y)]);
+                let end = x.saturating_add(width(new)).min(area.right());
+                if x < disturbed || old != new {
+                    // A cursor that runs over the screen flickers where updates are not synchronized.
+                    self.hide();
+                    self.put(Position::new(x, y), new, area.right());
+                    let covered = (x..end).map(|at| at.saturating_add(width(&shown[(at, y)]))).max();
+                    disturbed = disturbed.max(covered.unwrap_or(end));
+                }
+                x = end;
+            }
+        }
+        self.set_pen(Pen::RESET);
+    }
+
+    /// Shows the cursor at a place, or nowhere.
+    pub(super) fn place_cursor(&mut self, at: Option<Position>) {
+        let Some(at) = at else { return self.hide() };
+        self.move_to(at);
+        if self.cursor != Cursor::Shown {
+            self.cursor = Cursor::Shown;
+            self.push(Show);
+        }
+    }
+
+    /// Returns what was drawn since the last time.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.out)
+    }
+
+    fn push(&mut self, command: impl Command) {
+        append(&mut self.out, command);
+    }
+
+    fn hide(&mut self) {
+        if self.cursor != Cursor::Hidden {
+            self.cursor = Cursor::Hidden;
+            self.push(Hide);
+        }
+    }
+
+    fn move_to(&mut self, to: Position) {
+        match self.pen_at {
+            Some(at) if at == to => return,
+            Some(at) if at.y == to.y && to.x > at.x => self.push(MoveRight(to.x - at.x)),
+            _ => self.push(MoveTo(to.x, to.y)),
+        }
+        self.pen_at = Some(to);
+    }
+
+    fn set_pen(&mut self, pen: Pen) {
+        if self.pen == pen {
+            return;
+        }
+        let mut codes = String::new();
+        let mut now = self.pen;
+        // Taking a single attribute away has codes that terminals disagree about; starting anew has one.
+        if !pen.modifier.contains(now.modifier) {
+            now = Pen::RESET;
+            codes.push_str("0;");
+        }
+        for (modifier, code) in ATTRIBUTES {
+            if pen.modifier.contains(modifier) && !now.modifier.contains(modifier) {
+                let _ = write!(codes, "{code};");
+            }
+        }
+        if pen.fg != now.fg {
+            colour(&mut codes, pen.fg, Layer::Foreground);
+        }
+        if pen.bg != now.bg {
+            colour(&mut codes, pen.bg, Layer::Background);
+        }
+        if pen.underline != now.underline {
+            colour(&mut codes, pen.underline, Layer::Underline);
+        }
+        if codes.ends_with(';') {
+            codes.pop();
+        }
+        let _ = write!(self.out, "\x1b[{codes}m");
+        self.pen = pen;
+    }
+
+    fn put(&mut self, at: Position, cell: &Cell, edge: u16) {
+        self.move_to(at);
+        self.set_pen(Pen::of(cell));
+        let fits = at.x.saturating_add(width(cell)) <= edge;
+        let symbol = if fits && is_harmless(cell.symbol()) { cell.symbol() } else { " " };
+        self.out.push_str(symbol);
+        let next = at.x.saturating_add(width(cell));
+        // At the right edge terminals wait with the line break; where they are then is not to be relied on.
+        self.pen_at = (is_surely_measured(symbol) && next < edge).then_some(Position::new(next, at.y));
+    }
+}
+
+/// Returns how many columns a cell covers.
+fn width(cell: &Cell) -> u16 {
+    match cell.symbol() {
+        symbol if symbol.len() == 1 || !is_harmless(symbol) => 1,
+        symbol => u16::try_from(symbol.width()).unwrap_or(1).max(1),
+    }
+}
+
+const ATTRIBUTES: [(Modifier, u8); 9] = [
+    (Modifier::BOLD, 1),
+    (Modifier::DIM, 2),
+    (Modifier::ITALIC, 3),
+    (Modifier::UNDERLINED, 4),
+    (Modifier::SLOW_BLINK, 5),
+    (Modifier::RAPID_BLINK, 6),
+    (Modifier::REVERSED, 7),
+    (Modifier::HIDDEN, 8),
+    (Modifier::CROSSED_OUT, 9),
+];
+
+#[derive(Clone, Copy)]
+enum Layer {
+    Foreground,
+    Background,
+    Underline,
+}
+
+/// Appends the codes of a colour, each with a semicolon after it.
+fn colour(codes: &mut String, colour: Color, layer: Layer) {
+    let (normal, bright, extended, reset) = match layer {
+        Layer::Foreground => (30, 90, 38, 39),
+        Layer::Background => (40, 100, 48, 49),
+        // An underline has no short codes.
+        Layer::Underline => (0, 0, 58, 59),
+    };
+    let named = |index: u8| match layer {
+        Layer::Underline => format!("58;5;{index};"),
+        Layer::Foreground | Layer::Background if index < 8 => format!("{};", normal + u16::from(index)),
+        Layer::Foreground | Layer::Background => format!("{};", bright + u16::from(index) - 8),
+    };
+    let code = match colour {
+        Color::Reset => format!("{reset};"),
+        Color::Black => named(0),
+        Color::Red => named(1),
+        Color::Green => named(2),
+        Color::Yellow => named(3),
+        Color::Blue => named(4),
+        Color::Magenta => named(5),
+        Color::Cyan => named(6),
+        Color::Gray => named(7),
+        Color::DarkGray => named(8),
+        Color::LightRed => named(9),
+        Color::LightGreen => named(10),
+        Color::LightYellow => named(11),
+        Color::LightBlue => named(12),
+        Color::LightMagenta => named(13),
+        Color::LightCyan => named(14),
+        Color::White => named(15),
+        Color::Indexed(index) => format!("{extended};5;{index};"),
+        Color::Rgb(red, green, blue) => format!("{extended};2;{red};{green};{blue};"),
+    };
+    codes.push_str(&code);
+}
+
+/// Tells whether a cell's text can only be seen and not obeyed.
+fn is_harmless(symbol: &str) -> bool {
+    !symbol.is_empty() && !symbol.contains(|c: char| c.is_control())
+}
+
+/// Tells whether every terminal agrees how wide this is. They do not about emoji and joined characters.
+fn is_surely_measured(symbol: &str) -> bool {
+    let mut chars = symbol.chars();
+    matches!((chars.next(), chars.next()), (Some(only), None) if only < '\u{1f000}')
+}

@@ -1,0 +1,146 @@
+//! Signals as values: those that end the program, and those of job control and the window.
+//!
+//! The ending ones have a task of their own, so that they are heard while the loop is busy. The first asks for an orderly
+//! end; repeated after a moment it is obeyed at once, with the terminal restored. While an editor has the terminal,
+//! the keys that interrupt and quit are meant for the editor. Does not decide what an orderly end is.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::guard::Guard;
+
+/// Why the program has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Signal(StopSignal),
+    /// Something panicked, somewhere. The terminal is already restored and the report printed.
+    Panic,
+}
+
+/// A signal that ends the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopSignal {
+    Terminate,
+    Hangup,
+    Interrupt,
+    Quit,
+}
+
+impl Stop {
+    /// Returns the exit code that tells the shell why.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Signal(StopSignal::Hangup) => 128 + 1,
+            Self::Signal(StopSignal::Interrupt) => 128 + 2,
+            Self::Signal(StopSignal::Quit) => 128 + 3,
+            Self::Signal(StopSignal::Terminate) => 128 + 15,
+            Self::Panic => 101,
+        }
+    }
+}
+
+/// How long after the first request to end a second one is taken as impatience. Shells and kernels send the first one
+/// twice within moments.
+const IMPATIENCE: Duration = Duration::from_millis(500);
+
+/// Where requests to end are put.
+#[derive(Clone, Debug)]
+pub(super) struct Stops(mpsc::UnboundedSender<Stop>);
+
+impl Stops {
+    pub(super) fn channel() -> (Self, mpsc::UnboundedReceiver<Stop>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    pub(super) fn send(&self, stop: Stop) {
+        // Nobody listens any more: the program is ending already.
+        let _ = self.0.send(stop);
+    }
+}
+
+/// The task that hears the ending signals.
+#[derive(Debug)]
+pub(super) struct Ending {
+    task: JoinHandle<()>,
+    lent: Arc<AtomicBool>,
+}
+
+impl Ending {
+    pub(super) fn listen(guard: &Arc<Guard>, stops: Stops) -> io::Result<Self> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut quit = signal(SignalKind::quit())?;
+        let lent = Arc::new(AtomicBool::new(false));
+        let (guard, away) = (Arc::downgrade(guard), Arc::clone(&lent));
+        let task = tokio::spawn(async move {
+            let mut first: Option<Instant> = None;
+            loop {
+                let heard = tokio::select! {
+                    Some(()) = terminate.recv() => StopSignal::Terminate,
+                    Some(()) = hangup.recv() => StopSignal::Hangup,
+                    Some(()) = interrupt.recv() => StopSignal::Interrupt,
+                    Some(()) = quit.recv() => StopSignal::Quit,
+                    else => return,
+                };
+                let for_the_editor = matches!(heard, StopSignal::Interrupt | StopSignal::Quit);
+                if for_the_editor && away.load(Ordering::Acquire) {
+                    continue;
+                }
+                let since = first.get_or_insert_with(Instant::now).elapsed();
+                if since >= IMPATIENCE && heard != StopSignal::Hangup {
+                    if let Some(guard) = guard.upgrade() {
+                        guard.leave_for_good();
+                    }
+                    std::process::exit(i32::from(Stop::Signal(heard).exit_code()));
+                }
+                stops.send(Stop::Signal(heard));
+            }
+        });
+        Ok(Self { task, lent })
+    }
+
+    /// Says whether another program has the terminal.
+    pub(super) fn lend(&self, lent: bool) {
+        self.lent.store(lent, Ordering::Release);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The signals that the loop itself waits for.
+#[derive(Debug)]
+pub(super) struct JobControl {
+    /// The window has a new size.
+    pub(super) resized: Stream,
+    /// Somebody asks us to stop, as the shell does for Ctrl-Z.
+    pub(super) stop: Stream,
+    /// We go on after a stop.
+    pub(super) continued: Stream,
+}
+
+impl JobControl {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            resized: signal(SignalKind::window_change())?,
+            stop: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
+            continued: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "signals_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! What the terminal is told beside the screen: title, notification, cursor, clipboard, and modes that come and go.
+
+use crossterm::cursor::SetCursorStyle;
+
+use super::Terminal;
+use crate::term::ansi::ansi;
+use crate::term::clipboard::Step;
+use crate::term::modes::Mode;
+use crate::term::notify::{self, Progress};
+
+/// How the cursor looks where text is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorShape {
+    /// As the person has set it in their terminal.
+    Usual,
+    Block,
+    Underline,
+    Bar,
+}
+
+impl Terminal {
+    /// Captures the mouse or lets it go.
+    pub fn set_mouse(&mut self, on: bool) {
+        self.switch(Mode::Mouse, on);
+    }
+
+    /// Makes the wheel send arrow keys, where the terminal can do that.
+    pub fn set_wheel_as_arrows(&mut self, on: bool) {
+        self.switch(Mode::WheelAsArrows, on);
+    }
+
+    pub fn set_cursor_shape(&mut self, shape: CursorShape) {
+        if self.cursor == shape {
+            return;
+        }
+        self.cursor = shape;
+        self.show_cursor_shape();
+    }
+
+    pub(super) fn show_cursor_shape(&mut self) {
+        let style = match self.cursor {
+            CursorShape::Usual => return self.switch(Mode::CursorShape, false),
+            CursorShape::Block => SetCursorStyle::SteadyBlock,
+            CursorShape::Underline => SetCursorStyle::SteadyUnderScore,
+            CursorShape::Bar => SetCursorStyle::SteadyBar,
+        };
+        self.switch(Mode::CursorShape, true);
+        self.send(&ansi(style));
+    }
+
+    /// Sets the window title, which goes back to what it was at the end.
+    pub fn set_title(&mut self, title: &str) {
+        if self.title.as_deref() != Some(title) {
+            self.title = Some(title.to_owned());
+            self.send(&notify::title(title));
+        }
+    }
+
+    /// Asks for the person's attention, in the form this terminal understands.
+    pub fn notify(&mut self, title: &str, body: &str) {
+        self.send(&notify::notification(title, body, &self.capabilities.surroundings));
+    }
+
+    pub fn bell(&mut self) {
+        self.send(notify::BELL);
+    }
+
+    /// Shows progress in the tab or the task bar, where there is such a thing.
+    pub fn set_progress(&mut self, progress: Progress) {
+        if let Some(bytes) = notify::progress(progress, &self.capabilities.surroundings) {
+            self.switch(Mode::Progress, progress != Progress::None);
+            self.send(&bytes);
+        }
+    }
+
+    /// Takes the step of a clipboard plan that is the terminal's. Tells whether it was one and could be sent.
+    pub fn copy(&mut self, step: &Step) -> bool {
+        match step {
+            Step::Terminal(bytes) => self.outlet.control(bytes).is_ok(),
+            Step::Program { .. } => false,
+        }
+    }
+
+    pub(super) fn switch(&mut self, mode: Mode, on: bool) {
+        let bytes = if on { self.guard.switch_on(mode) } else { self.guard.switch_off(mode) };
+        if let Some(bytes) = bytes {
+            self.send(&bytes);
+        }
+    }
+
+    pub(super) fn send(&self, bytes: &str) {
+        // A line so slow that this is full has worse to show than a title.
+        let _ = self.outlet.control(bytes.as_bytes());
+    }
+}

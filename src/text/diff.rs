@@ -1,0 +1,145 @@
+//! Diffs: what changed in a file, from two texts or from the text of a unified diff, and its rows on the screen.
+//!
+//! The model keeps lines as they are; [`DiffRows`] plans the rows of a width cheaply and makes only those that are
+//! asked for, with syntax colours, line numbers, and the words that differ within a line.
+
+mod colours;
+mod intraline;
+mod parse;
+mod rows;
+
+use std::time::Duration;
+
+use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
+
+pub use parse::parse;
+pub use rows::{DiffOptions, DiffRows, Sides, Spaces};
+
+/// How long comparing two texts may take. After that the result is correct still, but longer than it could be.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What happened to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    Context,
+    Added,
+    Removed,
+}
+
+/// A line of a diff, without its line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffLine {
+    pub kind: LineKind,
+    pub text: String,
+    /// Its number in the old file and in the new one, where it is there.
+    pub old: Option<usize>,
+    pub new: Option<usize>,
+    /// Set when the file ends here without a line end.
+    pub unfinished: bool,
+}
+
+/// Lines that changed, and those around them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hunk {
+    pub old_start: usize,
+    pub new_start: usize,
+    /// What the lines are part of, if whoever made the diff knew: the name of a function.
+    pub heading: String,
+    pub lines: Vec<DiffLine>,
+}
+
+/// What happened to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileDiff {
+    /// Absent when the file is new.
+    pub old_path: Option<String>,
+    /// Absent when the file is gone.
+    pub new_path: Option<String>,
+    /// What cannot be shown as lines: a binary file, a mode.
+    pub notes: Vec<String>,
+    pub hunks: Vec<Hunk>,
+}
+
+impl FileDiff {
+    /// Compares two texts of the file at `path`, and keeps `context` unchanged lines around each change.
+    pub fn between(path: &str, old: &str, new: &str, context: usize) -> Self {
+        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+        let line = |change: similar::Change<&str>| DiffLine {
+            kind: match change.tag() {
+                ChangeTag::Equal => LineKind::Context,
+                ChangeTag::Delete => LineKind::Removed,
+                ChangeTag::Insert => LineKind::Added,
+            },
+            text: change.value().trim_end_matches(['\n', '\r']).to_owned(),
+            old: change.old_index().map(|index| index + 1),
+            new: change.new_index().map(|index| index + 1),
+            unfinished: !change.value().ends_with(['\n', '\r']),
+        };
+        let hunk = |ops: &Vec<similar::DiffOp>| Hunk {
+            old_start: ops.first().map_or(1, |op| op.old_range().start + 1),
+            new_start: ops.first().map_or(1, |op| op.new_range().start + 1),
+            heading: String::new(),
+            lines: ops.iter().flat_map(|op| diff.iter_changes(op)).map(line).collect(),
+        };
+        let groups = diff.grouped_ops(context);
+        let hunks = groups.iter().filter(|ops| !ops.is_empty()).map(hunk).collect();
+        Self { old_path: Some(path.to_owned()), new_path: Some(path.to_owned()), notes: Vec::new(), hunks }
+    }
+
+    /// Returns the name by which a person knows the file now.
+    pub fn path(&self) -> &str {
+        self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or("unnamed file")
+    }
+
+    pub fn added(&self) -> usize {
+        self.count(LineKind::Added)
+    }
+
+    pub fn removed(&self) -> usize {
+        self.count(LineKind::Removed)
+    }
+
+    fn count(&self, kind: LineKind) -> usize {
+        self.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == kind).count()
+    }
+
+    /// Returns the same diff without the changes that are of spaces alone.
+    pub fn ignoring_spaces(&self) -> Self {
+        let mut out = self.clone();
+        for hunk in &mut out.hunks {
+            let lines = std::mem::take(&mut hunk.lines);
+            for block in lines.chunk_by(|a, b| (a.kind == LineKind::Context) == (b.kind == LineKind::Context)) {
+                match block.first() {
+                    Some(first) if first.kind != LineKind::Context => hunk.lines.extend(without_spaces(block)),
+                    _ => hunk.lines.extend(block.iter().cloned()),
+                }
+            }
+        }
+        out.hunks.retain(|hunk| hunk.lines.iter().any(|line| line.kind != LineKind::Context));
+        out
+    }
+}
+
+/// Returns a run of changes in which lines that differ in spaces alone are unchanged.
+fn without_spaces(block: &[DiffLine]) -> Vec<DiffLine> {
+    let of = |kind: LineKind| block.iter().filter(|line| line.kind == kind).collect::<Vec<_>>();
+    let (old, new) = (of(LineKind::Removed), of(LineKind::Added));
+    let bare = |lines: &[&DiffLine]| -> Vec<String> {
+        lines.iter().map(|line| line.text.split_whitespace().collect()).collect()
+    };
+    let mut out = Vec::new();
+    for op in capture_diff_slices(Algorithm::Myers, &bare(&old), &bare(&new)) {
+        let (tag, old_range, new_range) = op.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            let pairs = old[old_range].iter().zip(&new[new_range]);
+            out.extend(pairs.map(|(old, new)| DiffLine { kind: LineKind::Context, old: old.old, ..(*new).clone() }));
+        } else {
+            out.extend(old[old_range].iter().chain(&new[new_range]).map(|line| (*line).clone()));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! How the lines of a hunk are coloured: their syntax, and the words that differ.
+
+use std::ops::Range;
+
+use super::intraline::{Emphasis, emphasis};
+use super::{DiffLine, Hunk, LineKind};
+use crate::base;
+use crate::text::highlight::{self, Language, Parts};
+use crate::text::row::{Copied, Ink, Row, Span};
+use crate::text::width;
+use crate::theme::Role;
+
+/// Of a line longer than this the beginning is shown, and how much is missing.
+const MAX_LINE: usize = 4096;
+/// So many lines of a hunk have syntax colours.
+const MAX_COLOURED: usize = 3000;
+
+/// Returns the part of a line that is shown, made visible.
+pub fn shown(text: &str) -> String {
+    let cut = base::text::prefix(text, MAX_LINE);
+    let visible = width::visible(cut).replace('\n', "\u{240a}");
+    match text.len() - cut.len() {
+        0 => visible,
+        more => format!("{visible} … {} more", base::text::size(more as u64)),
+    }
+}
+
+/// What is known about the lines of a hunk in a window: their syntax and the words that differ.
+#[derive(Default)]
+pub struct Colours {
+    old: Vec<Parts>,
+    new: Vec<Parts>,
+    /// For each line up to the end of the window, where it stands on its sides.
+    places: Vec<(usize, usize)>,
+    emphasis: Emphasis,
+}
+
+impl Colours {
+    pub fn of(hunk: &Hunk, window: &Range<usize>, language: Option<Language>) -> Self {
+        let mut colours = Self { emphasis: emphasis(&hunk.lines, window), ..Self::default() };
+        let Some(language) = language.filter(|_| window.end <= MAX_COLOURED) else { return colours };
+        let (mut old, mut new) = (String::new(), String::new());
+        let (mut old_lines, mut new_lines) = (0, 0);
+        for line in &hunk.lines[..window.end] {
+            colours.places.push((old_lines, new_lines));
+            let text = shown(&line.text);
+            if line.kind != LineKind::Added {
+                old.push_str(&text);
+                old.push('\n');
+                old_lines += 1;
+            }
+            if line.kind != LineKind::Removed {
+                new.push_str(&text);
+                new.push('\n');
+                new_lines += 1;
+            }
+        }
+        colours.old = highlight::lines_from(language, &old, 0);
+        colours.new = highlight::lines_from(language, &new, 0);
+        colours
+    }
+
+    /// Returns a line in its colours, the differing words on a stronger ground.
+    pub fn spans(&self, line: &DiffLine, at: usize, over: Option<Role>) -> Vec<Span> {
+        let text = shown(&line.text);
+        let place = self.places.get(at);
+        let parts = place.and_then(|(old, new)| match line.kind {
+            LineKind::Removed => self.old.get(*old),
+            LineKind::Added | LineKind::Context => self.new.get(*new),
+        });
+        let parts = parts.filter(|parts| parts.last().is_some_and(|(range, _)| range.end == text.len()));
+        let spans: Vec<Span> = match parts {
+            Some(parts) => parts
+                .iter()
+                .map(|(range, role)| Span::new(text[range.clone()].to_owned(), Ink { over, ..Ink::new(*role) }))
+                .collect(),
+            None => vec![Span::new(text.clone(), Ink { over, ..Ink::new(Role::DiffContext) })],
+        };
+        let strong = match line.kind {
+            LineKind::Added => Role::DiffAddStrong,
+            LineKind::Removed => Role::DiffRemoveStrong,
+            LineKind::Context => return spans,
+        };
+        // The ranges are of the line as it is; tabs and controls make the shown one longer.
+        let ranges = self.emphasis.get(&at).into_iter().flatten();
+        let mut row = Row::new(spans);
+        for range in ranges {
+            let (Some(before), Some(inside)) = (line.text.get(..range.start), line.text.get(range.clone())) else {
+                continue;
+            };
+            let start = shown(before).len();
+            let end = shown(&format!("{before}{inside}")).len();
+            row.mark(start..end, strong);
+        }
+        row.spans
+    }
+}
+
+/// Returns a span with its spaces as signs. What is copied are spaces still.
+pub fn visible_spaces(span: &Span, sign: &'static str) -> Vec<Span> {
+    const SPACES: &str = "                                                                ";
+    let is_space = |c: char| c == ' ';
+    let mut out = Vec::new();
+    let mut rest = span.text.as_ref();
+    while let Some(first) = rest.chars().next() {
+        let len = rest.find(|c| is_space(c) != is_space(first)).unwrap_or(rest.len());
+        if is_space(first) {
+            let len = len.min(SPACES.len());
+            let ink = Ink { role: Role::Whitespace, ..span.ink };
+            out.push(Span { text: sign.repeat(len).into(), ink, copied: Copied::As(&SPACES[..len]) });
+            rest = &rest[len..];
+        } else {
+            out.push(Span { text: rest[..len].to_owned().into(), ..span.clone() });
+            rest = &rest[len..];
+        }
+    }
+    out
+}

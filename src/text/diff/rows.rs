@@ -1,0 +1,334 @@
+//! The rows of a diff: planned for a width at once, made only for the window that is looked at.
+
+use std::ops::Range;
+
+use super::colours::{Colours, shown, visible_spaces};
+use super::{DiffLine, FileDiff, Hunk, LineKind};
+use crate::base;
+use crate::text::highlight::Language;
+use crate::text::page::Page;
+use crate::text::row::{Copied, Ink, Row, RowEnd, Span};
+use crate::text::width;
+use crate::text::wrap::{self, Break, Layout};
+use crate::theme::Role;
+
+/// How the two sides of a diff stand to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// Beside each other where there is room, otherwise one below the other.
+    #[default]
+    Auto,
+    Unified,
+    Split,
+}
+
+/// What is done about spaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spaces {
+    #[default]
+    Plain,
+    /// Spaces are drawn as signs.
+    Visible,
+}
+
+/// How a diff is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiffOptions {
+    pub page: Page,
+    pub sides: Sides,
+    pub spaces: Spaces,
+    /// How many unchanged lines stay around a change; the rest is folded. Nothing is folded without it.
+    pub context: Option<usize>,
+}
+
+impl DiffOptions {
+    pub fn new(page: Page) -> Self {
+        Self { page, sides: Sides::Auto, spaces: Spaces::Plain, context: Some(3) }
+    }
+}
+
+/// From here on two sides have room beside each other.
+const SPLIT_WIDTH: usize = 120;
+
+/// One row, before it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Plan {
+    Note(usize),
+    /// What stands before a hunk.
+    Gap {
+        hunk: usize,
+        unchanged: Option<usize>,
+    },
+    Fold {
+        hunk: usize,
+        lines: Range<usize>,
+    },
+    Line {
+        hunk: usize,
+        line: usize,
+        part: usize,
+    },
+    Pair {
+        hunk: usize,
+        left: Option<usize>,
+        right: Option<usize>,
+        part: usize,
+    },
+}
+
+/// The rows of one file's diff at one width. They must be made from the same diff that they were planned for.
+#[derive(Clone, Debug)]
+pub struct DiffRows {
+    options: DiffOptions,
+    split: bool,
+    /// How many digits a line number has.
+    digits: usize,
+    plan: Vec<Plan>,
+    /// The row at which each hunk begins.
+    starts: Vec<usize>,
+}
+
+impl DiffRows {
+    pub fn new(file: &FileDiff, options: DiffOptions) -> Self {
+        let split = match options.sides {
+            Sides::Auto => options.page.width >= SPLIT_WIDTH,
+            Sides::Unified => false,
+            Sides::Split => options.page.width >= 40,
+        };
+        let numbers = file.hunks.iter().filter_map(|hunk| hunk.lines.last());
+        let largest = numbers.flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or(1);
+        let digits = largest.to_string().len().max(3);
+        let mut rows = Self { options, split, digits, plan: Vec::new(), starts: Vec::new() };
+        rows.plan(file);
+        rows
+    }
+
+    pub fn len(&self) -> usize {
+        self.plan.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.plan.is_empty()
+    }
+
+    /// Returns the row at which each hunk begins, for jumping from one to the next.
+    pub fn hunk_starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    fn plan(&mut self, file: &FileDiff) {
+        self.plan.extend((0..file.notes.len()).map(Plan::Note));
+        let mut end: Option<usize> = None;
+        for (at, hunk) in file.hunks.iter().enumerate() {
+            let unchanged = hunk.old_start.checked_sub(end.unwrap_or(1)).filter(|lines| *lines > 0);
+            self.starts.push(self.plan.len());
+            // A diff that begins with the file needs no words about where it begins.
+            if at > 0 || unchanged.is_some() || !hunk.heading.is_empty() {
+                self.plan.push(Plan::Gap { hunk: at, unchanged });
+            }
+            end = Some(hunk.old_start + hunk.lines.iter().filter(|line| line.kind != LineKind::Added).count());
+            for block in blocks(hunk, self.options.context) {
+                match block {
+                    Block::Fold(lines) => self.plan.push(Plan::Fold { hunk: at, lines }),
+                    Block::Lines(lines) if self.split => self.plan_pairs(at, hunk, lines),
+                    Block::Lines(lines) => {
+                        for line in lines {
+                            let parts = self.height(&hunk.lines[line].text);
+                            self.plan.extend((0..parts).map(|part| Plan::Line { hunk: at, line, part }));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn plan_pairs(&mut self, at: usize, hunk: &Hunk, lines: Range<usize>) {
+        let of = |kind: LineKind| lines.clone().filter(move |line| hunk.lines[*line].kind == kind).map(Some);
+        let pairs: Vec<(Option<usize>, Option<usize>)> = if of(LineKind::Context).next().is_some() {
+            lines.clone().map(|line| (Some(line), Some(line))).collect()
+        } else {
+            let (mut left, mut right) = (of(LineKind::Removed), of(LineKind::Added));
+            std::iter::from_fn(|| match (left.next(), right.next()) {
+                (None, None) => None,
+                (left, right) => Some((left.flatten(), right.flatten())),
+            })
+            .collect()
+        };
+        for (left, right) in pairs {
+            let height = |line: Option<usize>| line.map_or(0, |line| self.height(&hunk.lines[line].text));
+            let parts = height(left).max(height(right));
+            self.plan.extend((0..parts).map(|part| Plan::Pair { hunk: at, left, right, part }));
+        }
+    }
+
+    /// How many columns a side has for its text.
+    fn text_width(&self) -> usize {
+        let taken = if self.split { self.digits + 3 } else { 2 * self.digits + 4 };
+        let side = if self.split { self.side_width() } else { self.options.page.width };
+        width::left(side, taken).unwrap_or(1)
+    }
+
+    fn side_width(&self) -> usize {
+        self.options.page.width.saturating_sub(1) / 2
+    }
+
+    fn height(&self, text: &str) -> usize {
+        let shown = shown(text);
+        wrap::pieces(&shown, Layout::anywhere(self.text_width())).count().max(1)
+    }
+
+    /// Returns up to `count` rows from row `from` on.
+    pub fn rows(&self, file: &FileDiff, from: usize, count: usize) -> Vec<Row> {
+        let window = &self.plan[from.min(self.plan.len())..from.saturating_add(count).min(self.plan.len())];
+        let language = Language::of_path(file.path());
+        let mut hunk_at = None;
+        let mut colours = Colours::default();
+        let mut rows = Vec::with_capacity(window.len());
+        for plan in window {
+            if let Plan::Line { hunk, .. } | Plan::Pair { hunk, .. } = plan
+                && hunk_at != Some(*hunk)
+            {
+                hunk_at = Some(*hunk);
+                colours = Colours::of(&file.hunks[*hunk], &lines_of(window, *hunk), language);
+            }
+            rows.push(self.row(file, plan, &colours));
+        }
+        rows
+    }
+
+    fn row(&self, file: &FileDiff, plan: &Plan, colours: &Colours) -> Row {
+        let glyphs = self.options.page.glyphs;
+        match plan {
+            Plan::Note(note) => Row::of(file.notes[*note].clone(), Role::Muted),
+            Plan::Gap { hunk, unchanged } => {
+                let hunk = &file.hunks[*hunk];
+                let lines = unchanged.map(|lines| base::text::count(lines, "unchanged line", "unchanged lines"));
+                let words = [lines.unwrap_or_default(), width::visible(&hunk.heading).replace('\n', " ")];
+                let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+                let text = format!("{} {}", glyphs.ellipsis, words.join("  "));
+                let mut row = Row::new(vec![Span::decoration(text, Role::DiffHunk)]);
+                row.truncate(self.options.page.width, glyphs.ellipsis);
+                row
+            }
+            Plan::Fold { lines, .. } => {
+                let count = base::text::count(lines.len(), "unchanged line", "unchanged lines");
+                Row::new(vec![Span::decoration(format!("{} {count}", glyphs.folded), Role::DiffFold)])
+            }
+            Plan::Line { hunk, line, part } => {
+                let diff_line = &file.hunks[*hunk].lines[*line];
+                let mut row = Row::default();
+                let number = |number: Option<usize>| self.number(number.filter(|_| *part == 0));
+                row.push(Span::decoration(number(diff_line.old), Role::LineNumber));
+                row.push(Span::decoration(number(diff_line.new), Role::LineNumber));
+                row.end = self.side(diff_line, *line, *part, colours, &mut row);
+                row.ground = ground(diff_line.kind);
+                row
+            }
+            Plan::Pair { hunk, left, right, part } => {
+                let mut row = Row::default();
+                for (line, is_left) in [(left, true), (right, false)] {
+                    let before = row.width();
+                    if !is_left {
+                        row.push(Span::decoration(glyphs.vertical, Role::Border));
+                    }
+                    if let Some(line) = line {
+                        let diff_line = &file.hunks[*hunk].lines[*line];
+                        let number = if is_left { diff_line.old } else { diff_line.new };
+                        row.push(Span::decoration(self.number(number.filter(|_| *part == 0)), Role::LineNumber));
+                        self.side(diff_line, *line, *part, colours, &mut row);
+                        // Each side is filled by itself: the row's ground would run through both.
+                        let taken = row.width() - before - usize::from(!is_left);
+                        let fill = " ".repeat(self.side_width().saturating_sub(taken));
+                        let ink =
+                            ground(diff_line.kind).map_or(Ink::new(Role::Text), |over| Ink::new(Role::Text).over(over));
+                        row.push(Span::decoration(fill, ink));
+                    } else if is_left {
+                        row.push(Span::decoration(" ".repeat(self.side_width()), Role::Text));
+                    }
+                }
+                row
+            }
+        }
+    }
+
+    fn number(&self, number: Option<usize>) -> String {
+        let digits = self.digits;
+        number.map_or_else(|| " ".repeat(digits + 1), |number| format!("{number:>digits$} "))
+    }
+
+    /// Adds the sign and one part of a line.
+    fn side(&self, line: &DiffLine, at: usize, part: usize, colours: &Colours, row: &mut Row) -> RowEnd {
+        let (sign, role) = match line.kind {
+            LineKind::Context => (" ", Role::DiffContext),
+            LineKind::Added => ("+", Role::DiffPlus),
+            LineKind::Removed => ("-", Role::DiffMinus),
+        };
+        let over = ground(line.kind);
+        let ink = |role: Role| Ink { role, over, ..Ink::new(role) };
+        let first =
+            Span { copied: if part == 0 { Copied::Shown } else { Copied::Nothing }, ..Span::new(sign, ink(role)) };
+        row.push(first);
+        row.push(Span::decoration(" ", ink(role)));
+        let mut spans = colours.spans(line, at, over);
+        if self.options.spaces == Spaces::Visible {
+            spans = spans.into_iter().flat_map(|span| visible_spaces(&span, self.options.page.glyphs.space)).collect();
+        }
+        let mut parts = wrap::spans(&spans, self.text_width(), &[], &[], Break::Anywhere);
+        if part >= parts.len() {
+            return RowEnd::Line;
+        }
+        let part = parts.swap_remove(part);
+        part.spans.into_iter().for_each(|span| row.push(span));
+        part.end
+    }
+}
+
+fn ground(kind: LineKind) -> Option<Role> {
+    match kind {
+        LineKind::Context => None,
+        LineKind::Added => Some(Role::DiffAdd),
+        LineKind::Removed => Some(Role::DiffRemove),
+    }
+}
+
+enum Block {
+    Lines(Range<usize>),
+    Fold(Range<usize>),
+}
+
+/// Cuts a hunk into runs of changed and unchanged lines, long unchanged ones folded.
+fn blocks(hunk: &Hunk, context: Option<usize>) -> Vec<Block> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for run in hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Context) == (b.kind == LineKind::Context)) {
+        let range = at..at + run.len();
+        at = range.end;
+        let keep = context.filter(|_| run.first().is_some_and(|line| line.kind == LineKind::Context));
+        let head = keep.map(|keep| if range.start == 0 { 0 } else { keep });
+        let tail = keep.map(|keep| if range.end == hunk.lines.len() { 0 } else { keep });
+        match (head, tail) {
+            // A fold of one or two lines saves nothing. What a diff brought along around a change is never folded.
+            (Some(head), Some(tail)) if run.len() > (head + tail).max(keep.unwrap_or(0)) + 2 => {
+                let fold = range.start + head..range.end - tail;
+                out.extend([
+                    Block::Lines(range.start..fold.start),
+                    Block::Fold(fold.clone()),
+                    Block::Lines(fold.end..range.end),
+                ]);
+            }
+            _ => out.push(Block::Lines(range)),
+        }
+    }
+    out
+}
+
+/// Returns the lines of a hunk that a window shows.
+fn lines_of(window: &[Plan], hunk: usize) -> Range<usize> {
+    let lines = window.iter().flat_map(|plan| match plan {
+        Plan::Line { hunk: at, line, .. } if *at == hunk => vec![*line],
+        Plan::Pair { hunk: at, left, right, .. } if *at == hunk => left.iter().chain(right).copied().collect(),
+        _ => Vec::new(),
+    });
+    let (low, high) = lines.fold((usize::MAX, 0), |(low, high), line| (low.min(line), high.max(line + 1)));
+    low.min(high)..high
+}

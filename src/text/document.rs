@@ -1,0 +1,96 @@
+//! Long text in one piece with runs of ink, from which any window of rows can be had at any width.
+
+use super::row::{Ink, Row, Span};
+use super::width;
+use super::wrap::Index;
+
+/// Text and how its parts are to be drawn. It may be megabytes; only the rows asked for are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    text: String,
+    /// The end of each run and its ink, without gaps.
+    runs: Vec<(usize, Ink)>,
+}
+
+impl Document {
+    /// Returns text of one kind, made visible.
+    pub fn plain(text: &str, ink: impl Into<Ink>) -> Self {
+        let mut document = Self::default();
+        document.push(&width::visible(text), ink.into());
+        document
+    }
+
+    /// Adds text, which must be visible already.
+    pub fn push(&mut self, text: &str, ink: Ink) {
+        if text.is_empty() {
+            return;
+        }
+        self.text.push_str(text);
+        match self.runs.last_mut() {
+            Some((end, last)) if *last == ink => *end = self.text.len(),
+            _ => self.runs.push((self.text.len(), ink)),
+        }
+    }
+
+    /// Cuts everything from `byte` on, which must lie between two characters.
+    pub fn truncate(&mut self, byte: usize) {
+        self.text.truncate(byte);
+        let keep = self.runs.partition_point(|(end, _)| *end < byte);
+        self.runs.truncate(keep + 1);
+        if let Some((end, _)) = self.runs.last_mut() {
+            *end = byte.min(*end);
+        }
+        if byte == 0 {
+            self.runs.clear();
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Returns how many rows there are, but counts no further than `enough`.
+    pub fn count_to(&self, index: &mut Index, enough: usize) -> usize {
+        index.count_to(&self.text, enough)
+    }
+
+    /// Returns up to `count` rows from row `from` on. `index` remembers the layout between calls.
+    pub fn rows(&self, index: &mut Index, from: usize, count: usize) -> Vec<Row> {
+        let pieces = index.rows(&self.text, from, count);
+        let row = |piece: super::wrap::Piece| {
+            let mut row = Row { end: piece.end, ..Row::default() };
+            self.inks(piece.range.start, piece.range.end, |text, ink| row.push(Span::new(text.to_owned(), ink)));
+            row
+        };
+        pieces.into_iter().map(row).collect()
+    }
+
+    /// Returns every character from `byte` on with its ink.
+    pub fn cells_from(&self, byte: usize) -> Vec<(char, Ink)> {
+        let mut cells = Vec::new();
+        self.inks(byte, self.text.len(), |text, ink| cells.extend(text.chars().map(|c| (c, ink))));
+        cells
+    }
+
+    /// Calls `each` with every run between two bytes.
+    fn inks(&self, from: usize, to: usize, mut each: impl FnMut(&str, Ink)) {
+        let mut at = from;
+        let first = self.runs.partition_point(|(end, _)| *end <= from);
+        for (end, ink) in &self.runs[first..] {
+            let stop = (*end).min(to);
+            if at >= stop {
+                break;
+            }
+            each(&self.text[at..stop], *ink);
+            at = stop;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

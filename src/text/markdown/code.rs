@@ -1,0 +1,98 @@
+//! Blocks of code: a label, then the lines in their colours on a ground of their own.
+
+use crate::text::highlight::{self, Language, Parts};
+use crate::text::page::Page;
+use crate::text::row::{Row, Span};
+use crate::text::width;
+use crate::text::wrap::{self, Break};
+use crate::theme::Role;
+
+/// Returns a whole block of code.
+pub fn rows(info: &str, text: &str, page: Page) -> Vec<Row> {
+    let mut rows = Vec::new();
+    rows.extend(label(info, page));
+    let text = width::visible(text);
+    match Language::named(info) {
+        Some(language) => {
+            let parts = highlight::lines(language, &text);
+            text.lines().zip(parts.iter()).for_each(|(line, parts)| push_line(line, parts, page, &mut rows));
+        }
+        None => text.lines().for_each(|line| push_line(line, &plain(line), page, &mut rows)),
+    }
+    if rows.is_empty() {
+        rows.push(Row::blank().on(Role::CodeBg));
+    }
+    rows
+}
+
+fn plain(line: &str) -> Parts {
+    vec![(0..line.len(), Role::Text)]
+}
+
+/// Returns the row that names the language, if the block has one.
+fn label(info: &str, page: Page) -> Option<Row> {
+    let name = info.split_whitespace().next()?;
+    let name = width::truncate(name, page.width.saturating_sub(1), width::Cut::End, page.glyphs.ellipsis).into_owned();
+    let spans = vec![Span::decoration(" ", Role::CodeLabel), Span::decoration(name, Role::CodeLabel)];
+    Some(Row::new(spans).on(Role::CodeBg))
+}
+
+fn push_line(line: &str, parts: &Parts, page: Page, rows: &mut Vec<Row>) {
+    let spans: Vec<Span> = parts.iter().map(|(range, role)| Span::new(line[range.clone()].to_owned(), *role)).collect();
+    let mut first = Vec::new();
+    let mut rest = Vec::new();
+    if page.width >= 8 {
+        first.push(Span::decoration(" ", Role::CodeBg));
+        rest.push(Span::decoration(" ", Role::CodeBg));
+        rest.push(Span::decoration(page.glyphs.wrapped, Role::Faint));
+    }
+    let wrapped = wrap::spans(&spans, page.width, &first, &rest, Break::Anywhere);
+    rows.extend(wrapped.into_iter().map(|row| row.on(Role::CodeBg)));
+}
+
+/// A block of code that is still being written. Its whole lines are laid out once; only the last one is open.
+#[derive(Debug)]
+pub struct OpenCode {
+    info: String,
+    /// How much of the text has been laid out, in bytes and in lines.
+    done: usize,
+    lines: usize,
+}
+
+impl OpenCode {
+    /// Starts a block and lays out its label.
+    pub fn start(info: &str, page: Page, rows: &mut Vec<Row>) -> Self {
+        rows.extend(label(info, page));
+        Self { info: info.to_owned(), done: 0, lines: 0 }
+    }
+
+    /// Tells whether `text` is what this block has become.
+    pub fn continues(&self, info: &str, text: &str) -> bool {
+        self.info == info && text.len() >= self.done && text.is_char_boundary(self.done)
+    }
+
+    /// Lays out what has been added, and returns how many rows the whole lines reach to: those behind are of a line
+    /// that can still change.
+    pub fn extend(&mut self, text: &str, page: Page, rows: &mut Vec<Row>) -> usize {
+        let whole = text.rfind('\n').map_or(0, |at| at + 1).max(self.done);
+        let (closed, open) = (width::visible(&text[self.done..whole]), width::visible(&text[whole..]));
+        let mut parts = match Language::named(&self.info) {
+            Some(language) => highlight::lines_from(language, &width::visible(text), self.lines),
+            None => Vec::new(),
+        }
+        .into_iter();
+        for line in closed.lines() {
+            push_line(line, &parts.next().unwrap_or_else(|| plain(line)), page, rows);
+            self.lines += 1;
+        }
+        self.done = whole;
+        let reach = rows.len();
+        for line in open.lines() {
+            push_line(line, &parts.next().unwrap_or_else(|| plain(line)), page, rows);
+        }
+        if self.done == 0 && text.is_empty() && self.info.split_whitespace().next().is_none() {
+            rows.push(Row::blank().on(Role::CodeBg));
+        }
+        reach
+    }
+}

@@ -1,0 +1,34 @@
+//! The generated part of `docs/themes.md`: the roles and the themes, as the tables have them.
+
+use std::fmt::Write as _;
+
+use super::{Appearance, Role, builtin};
+
+/// The line above what is generated. What stands before it is written by hand and kept.
+pub const MARK: &str = "<!-- generated from the tables; change them, then run the tests with MXD_UPDATE_DOCS=1 -->";
+
+/// Returns the generated part of the page.
+pub fn page() -> String {
+    let mut out = format!("{MARK}\n\n## Built-in themes\n\n| theme | | |\n|---|---|---|\n");
+    for name in builtin::names() {
+        let Some(theme) = builtin::named(name) else { continue };
+        let appearance = match theme.appearance {
+            Appearance::Dark => "dark",
+            Appearance::Light => "light",
+        };
+        let _ = writeln!(out, "| `{name}` | {appearance} | {} |", theme.about);
+    }
+    out.push_str("\n## Roles\n\n| role | what it is | borrows from |\n|---|---|---|\n");
+    for role in Role::ALL {
+        let fallback = match role {
+            Role::Background => "must be given".to_owned(),
+            role => format!("`{}`", role.fallback().name()),
+        };
+        let _ = writeln!(out, "| `{}` | {} | {fallback} |", role.name(), role.about());
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "docs_tests.rs"]
+mod tests;

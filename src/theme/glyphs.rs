@@ -1,0 +1,230 @@
+//! The signs that the screen is drawn with, in two sets: one for terminals that have the characters, one in ASCII.
+//!
+//! Every sign is one column wide in every terminal: none of them is an emoji or of ambiguous width where it
+//! matters. State is always a sign *and* a colour, so neither is needed alone.
+
+/// A set of signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glyphs {
+    pub name: &'static str,
+    /// The task at the root.
+    pub root: &'static str,
+    pub draft: &'static str,
+    pub pending: &'static str,
+    pub working: &'static str,
+    pub sleeping: &'static str,
+    pub ask: &'static str,
+    pub passed: &'static str,
+    pub failed: &'static str,
+    pub closed: &'static str,
+    pub recurring: &'static str,
+    /// The frames of something that goes on. The first is what stands still where nothing may move.
+    pub spinner: &'static [&'static str],
+    pub tree_branch: &'static str,
+    pub tree_last: &'static str,
+    pub tree_down: &'static str,
+    pub folded: &'static str,
+    pub unfolded: &'static str,
+    pub selected: &'static str,
+    pub prompt: &'static str,
+    pub ellipsis: &'static str,
+    pub bullets: [&'static str; 3],
+    pub box_open: &'static str,
+    pub box_done: &'static str,
+    pub quote_bar: &'static str,
+    pub rule: &'static str,
+    pub vertical: &'static str,
+    pub cross: &'static str,
+    pub tee_down: &'static str,
+    pub tee_up: &'static str,
+    pub tee_right: &'static str,
+    pub tee_left: &'static str,
+    pub corner_top_left: &'static str,
+    pub corner_top_right: &'static str,
+    pub corner_bottom_left: &'static str,
+    pub corner_bottom_right: &'static str,
+    /// From empty to full, for bars with finer steps than a column.
+    pub bar: &'static [&'static str],
+    pub bar_empty: &'static str,
+    pub thumb: &'static str,
+    pub arrow_up: &'static str,
+    pub arrow_down: &'static str,
+    pub arrow_left: &'static str,
+    pub arrow_right: &'static str,
+    pub enter: &'static str,
+    pub dot: &'static str,
+    /// A space and a tab made visible.
+    pub space: &'static str,
+    pub tab: &'static str,
+    /// The continuation of a line that was too long.
+    pub wrapped: &'static str,
+}
+
+impl Glyphs {
+    pub const UNICODE: Self = Self {
+        name: "unicode",
+        root: "◆",
+        draft: "◌",
+        pending: "○",
+        working: "●",
+        sleeping: "◐",
+        ask: "?",
+        passed: "✓",
+        failed: "✗",
+        closed: "·",
+        recurring: "↻",
+        spinner: &["⠶", "⠧", "⠏", "⠛", "⠹", "⠼"],
+        tree_branch: "├",
+        tree_last: "└",
+        tree_down: "│",
+        folded: "▸",
+        unfolded: "▾",
+        selected: "▌",
+        prompt: "›",
+        ellipsis: "…",
+        bullets: ["•", "◦", "‣"],
+        box_open: "☐",
+        box_done: "☑",
+        quote_bar: "▎",
+        rule: "─",
+        vertical: "│",
+        cross: "┼",
+        tee_down: "┬",
+        tee_up: "┴",
+        tee_right: "├",
+        tee_left: "┤",
+        corner_top_left: "╭",
+        corner_top_right: "╮",
+        corner_bottom_left: "╰",
+        corner_bottom_right: "╯",
+        bar: &["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
+        bar_empty: "░",
+        thumb: "▐",
+        arrow_up: "↑",
+        arrow_down: "↓",
+        arrow_left: "←",
+        arrow_right: "→",
+        enter: "⏎",
+        dot: "·",
+        space: "·",
+        tab: "→",
+        wrapped: "↪",
+    };
+
+    pub const ASCII: Self = Self {
+        name: "ascii",
+        root: "#",
+        draft: ".",
+        pending: "o",
+        working: "*",
+        sleeping: "z",
+        ask: "?",
+        passed: "+",
+        failed: "x",
+        closed: "-",
+        recurring: "@",
+        spinner: &["*", "|", "/", "-", "\\"],
+        tree_branch: "|",
+        tree_last: "`",
+        tree_down: "|",
+        folded: ">",
+        unfolded: "v",
+        selected: ">",
+        prompt: ">",
+        ellipsis: "~",
+        bullets: ["*", "-", "+"],
+        box_open: "o",
+        box_done: "x",
+        quote_bar: "|",
+        rule: "-",
+        vertical: "|",
+        cross: "+",
+        tee_down: "+",
+        tee_up: "+",
+        tee_right: "+",
+        tee_left: "+",
+        corner_top_left: "+",
+        corner_top_right: "+",
+        corner_bottom_left: "+",
+        corner_bottom_right: "+",
+        bar: &["#"],
+        bar_empty: ".",
+        thumb: "#",
+        arrow_up: "^",
+        arrow_down: "v",
+        arrow_left: "<",
+        arrow_right: ">",
+        enter: "<",
+        dot: ".",
+        space: ".",
+        tab: ">",
+        wrapped: "\\",
+    };
+
+    /// Judges by the environment whether a terminal can be trusted with more than ASCII.
+    pub fn detect(var: impl Fn(&str) -> Option<String>) -> &'static Self {
+        let var = |name: &str| var(name).filter(|value| !value.is_empty());
+        let locale = var("LC_ALL").or_else(|| var("LC_CTYPE")).or_else(|| var("LANG"));
+        let utf8 = locale.is_none_or(|name| {
+            let name = name.to_ascii_lowercase();
+            name.contains("utf-8") || name.contains("utf8")
+        });
+        // The Linux console has a font of a few hundred characters.
+        let console = matches!(var("TERM").as_deref(), Some("linux" | "dumb" | "vt100" | "vt220"));
+        if utf8 && !console { &Self::UNICODE } else { &Self::ASCII }
+    }
+
+    /// Returns every sign, for tests and for a page that shows them.
+    pub fn all(&self) -> Vec<&'static str> {
+        let single = [
+            self.root,
+            self.draft,
+            self.pending,
+            self.working,
+            self.sleeping,
+            self.ask,
+            self.passed,
+            self.failed,
+            self.closed,
+            self.recurring,
+            self.tree_branch,
+            self.tree_last,
+            self.tree_down,
+            self.folded,
+            self.unfolded,
+            self.selected,
+            self.prompt,
+            self.ellipsis,
+            self.box_open,
+            self.box_done,
+            self.quote_bar,
+            self.rule,
+            self.vertical,
+            self.cross,
+            self.tee_down,
+            self.tee_up,
+            self.tee_right,
+            self.tee_left,
+            self.corner_top_left,
+            self.corner_top_right,
+            self.corner_bottom_left,
+            self.corner_bottom_right,
+            self.bar_empty,
+            self.thumb,
+            self.arrow_up,
+            self.arrow_down,
+            self.arrow_left,
+            self.arrow_right,
+            self.enter,
+            self.dot,
+            self.space,
+            self.tab,
+            self.wrapped,
+        ];
+        single.into_iter().chain(self.bullets).chain(self.spinner.iter().chain(self.bar).copied()).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "glyphs_tests.rs"]
+mod tests;

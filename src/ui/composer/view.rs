@@ -1,0 +1,174 @@
+//! Drawing of the composer: messages not read yet, the text, and the chip that says where it goes and how.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::base::sanitize;
+use crate::engine::snapshot::TaskView;
+use crate::model::message::Source;
+use crate::text::width;
+use crate::theme::Role;
+use crate::ui::composer::State;
+use crate::ui::field::Field;
+use crate::ui::msg::Cx;
+use crate::ui::paint;
+use crate::ui::words;
+
+/// The columns before the text.
+const PROMPT: usize = 3;
+
+/// Returns the rows that the composer would like in so many columns.
+pub fn height(state: &State, task: Option<&TaskView>, columns: u16) -> u16 {
+    let Some(task) = task else { return 1 };
+    let empty = Field::default();
+    let draft = state.draft(task.node.id);
+    let field = draft.map_or(&empty, |draft| &draft.field);
+    let rows = field.rows(text_width(columns, task, state)).len();
+    let chips = usize::from(chip_row(state, task));
+    u16::try_from(rows + chips).unwrap_or(u16::MAX)
+}
+
+/// Returns the columns that the text has.
+pub fn text_width(columns: u16, task: &TaskView, state: &State) -> usize {
+    usize::from(columns).saturating_sub(PROMPT + 2 + width::of(&mode_words(task, state))).max(8)
+}
+
+fn mode_words(task: &TaskView, state: &State) -> String {
+    // Where nobody is at work there is nothing to steer: the message simply starts it.
+    if task.alive || task.is_working() { words::mode(state.mode).to_owned() } else { "start".to_owned() }
+}
+
+fn chip_row(state: &State, task: &TaskView) -> bool {
+    let images = state.draft(task.node.id).is_some_and(|draft| !draft.images.is_empty());
+    images || unread(task).next().is_some()
+}
+
+fn unread(task: &TaskView) -> impl Iterator<Item = &str> {
+    task.unread.iter().filter(|message| message.from == Source::User).map(|message| message.body.as_str())
+}
+
+/// What drawing needs besides the drafts.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub task: Option<&'a TaskView>,
+    pub focused: bool,
+    /// The key that takes a message back.
+    pub withdraw: &'a str,
+}
+
+/// Draws the composer into `area`. Returns where the cursor is, if the composer has the keys.
+pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let View { task, focused, .. } = *with;
+    let task = task.filter(|_| !area.is_empty())?;
+    let theme = cx.theme;
+    let chips = u16::from(chip_row(state, task) && area.height > 1);
+    if chips > 0 {
+        draw_chips(state, task, with.withdraw, cx, Rect { height: 1, ..area }, buffer);
+    }
+    let area = Rect { y: area.y + chips, height: area.height - chips, ..area };
+    let sign = if focused { Role::Accent } else { Role::Faint };
+    paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(sign));
+    draw_mode(state, task, cx, focused, area, buffer);
+    let room = text_width(area.width, task, state);
+    let inner = Rect {
+        x: area.x + 3,
+        width: u16::try_from(room + 1).unwrap_or(u16::MAX).min(area.width.saturating_sub(3)),
+        ..area
+    };
+    let empty = Field::default();
+    let field = state.draft(task.node.id).map_or(&empty, |draft| &draft.field);
+    if field.is_empty() {
+        let words = format!("message {}{}", title(task), theme.glyphs.ellipsis);
+        let words = paint::fit(&words, room, theme.glyphs);
+        paint::text(buffer, inner, (0, 0), &words, theme.style(Role::Placeholder));
+        return focused.then_some(Position::new(inner.x, inner.y));
+    }
+    draw_field(field, cx, focused, room, inner, buffer)
+}
+
+fn title(task: &TaskView) -> String {
+    let title = sanitize::line(&task.node.title).trim().to_owned();
+    if title.is_empty() { "this task".to_owned() } else { title }
+}
+
+fn draw_field(
+    field: &Field,
+    cx: &Cx<'_>,
+    focused: bool,
+    room: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let rows = field.rows(room);
+    let (cursor_row, column) = rows.place(field.shown(), field.cursor());
+    let height = usize::from(area.height);
+    let top = (cursor_row + 1).saturating_sub(height);
+    let blocks = field.block_ranges();
+    for (range, y) in rows.iter().skip(top).zip(0..area.height) {
+        let mut spans = Vec::new();
+        let mut at = range.start;
+        // A pasted block is a chip: it moves and dies as one.
+        for block in blocks.iter().filter(|block| block.start < range.end && block.end > range.start) {
+            let (from, to) = (block.start.max(range.start), block.end.min(range.end));
+            spans.push(Span::styled(cell_text(&field.shown()[at..from]), cx.theme.style(Role::Text)));
+            spans.push(Span::styled(cell_text(&field.shown()[from..to]), cx.theme.style(Role::Chip)));
+            at = to;
+        }
+        spans.push(Span::styled(cell_text(&field.shown()[at..range.end]), cx.theme.style(Role::Text)));
+        paint::line(buffer, area, y, &Line::from(spans));
+    }
+    let x = area.x + u16::try_from(column).unwrap_or(u16::MAX).min(area.width.saturating_sub(1));
+    let y = area.y + u16::try_from(cursor_row - top.min(cursor_row)).unwrap_or(0).min(area.height.saturating_sub(1));
+    focused.then_some(Position::new(x, y))
+}
+
+/// Returns text as cells can hold it: a tab is one space, a line break nothing.
+fn cell_text(text: &str) -> String {
+    let text = text.replace('\t', " ");
+    width::visible(text.trim_end_matches('\n')).into_owned()
+}
+
+fn draw_mode(state: &State, task: &TaskView, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
+    use crate::engine::command::SendMode;
+    let words = mode_words(task, state);
+    let role = match (focused, state.mode) {
+        (false, _) => Role::Faint,
+        (true, SendMode::Interrupt) if words == "interrupt" => Role::Warn,
+        (true, SendMode::Steer | SendMode::Next | SendMode::Interrupt) => Role::Muted,
+    };
+    let inner = Rect { width: area.width.saturating_sub(1), ..area };
+    let text = format!("{words} {}", cx.theme.glyphs.enter);
+    paint::right(buffer, inner, 0, &text, cx.theme.style(role));
+}
+
+fn draw_chips(state: &State, task: &TaskView, key: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let mut spans = vec![Span::raw(" ")];
+    let images = state.draft(task.node.id).map(|draft| draft.images.as_slice()).unwrap_or_default();
+    for (path, _) in images {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        spans.push(Span::styled(
+            format!(" {} ", paint::fit(&sanitize::line(name), 24, theme.glyphs)),
+            theme.style(Role::Chip),
+        ));
+        spans.push(Span::raw(" "));
+    }
+    let waiting: Vec<_> = unread(task).collect();
+    if let Some((last, earlier)) = waiting.split_last() {
+        let count = if earlier.is_empty() { String::new() } else { format!(" (and {} more)", earlier.len()) };
+        spans.push(Span::styled("not read yet: ", theme.style(Role::Muted)));
+        let room = usize::from(area.width).saturating_sub(40 + width::of(&count)).max(8);
+        let text = sanitize::line(last);
+        spans.push(Span::styled(format!(" {} ", paint::fit(&text, room, theme.glyphs)), theme.style(Role::Chip)));
+        spans.push(Span::styled(format!("{count}  {key} takes it back"), theme.style(Role::Faint)));
+    }
+    paint::line(buffer, area, 0, &paint::cut(&Line::from(spans), usize::from(area.width), theme.glyphs));
+}
+
+/// Returns the place above the cursor where completions are offered.
+pub fn popup_area(screen: Rect, composer: Rect, rows: usize, columns: usize) -> Rect {
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(12).min(composer.y.saturating_sub(1));
+    let wide = u16::try_from(columns + 4).unwrap_or(u16::MAX).clamp(24, 70).min(composer.width);
+    Rect { x: composer.x + 1, y: composer.y.saturating_sub(height + 1), width: wide, height }.intersection(screen)
+}

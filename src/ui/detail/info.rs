@@ -1,0 +1,162 @@
+//! Everything there is to know of a task, as rows.
+
+use crate::base::{sanitize, text};
+use crate::engine::snapshot::{TaskView, Wait};
+use crate::model::message::Source;
+use crate::model::task::Recurring;
+use crate::text::{Row, Span, width};
+use crate::theme::Role;
+use crate::ui::msg::Cx;
+use crate::ui::words;
+use crate::ui::world::World;
+
+const LABEL: usize = 12;
+
+pub fn rows(task: &TaskView, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
+    let mut page = Sheet { rows: Vec::new(), columns, cx };
+    let node = &task.node;
+    page.heading("task");
+    page.line("status", node.status.word().replace('_', " "));
+    page.line("doing", doing(task, world, cx));
+    page.line("id", node.id.to_string());
+    page.line("profile", sanitize::line(&node.profile));
+    page.some("branch", node.branch.as_deref());
+    page.some("worktree", node.worktree.as_ref().map(|path| path.display().to_string()).as_deref());
+    page.some("folder", node.cwd.as_ref().map(|path| path.display().to_string()).as_deref());
+    match node.recurring {
+        Recurring::None => {}
+        Recurring::Reset => page.line("recurring", "each round starts empty"),
+        Recurring::Continue => page.line("recurring", "each round goes on"),
+    }
+    if let Some(diff) = task.diff {
+        let dirty = if diff.dirty { ", some of it not committed" } else { "" };
+        let files = text::count(diff.files, "file", "files");
+        page.line("changed", format!("{files}, +{} -{}{dirty}", diff.added, diff.removed));
+    }
+    model(&mut page, task);
+    money(&mut page, task, world);
+    if !task.processes.is_empty() {
+        page.heading("processes");
+        task.processes.iter().for_each(|process| page.line(&process.id, sanitize::line(&process.command)));
+    }
+    if !task.unread.is_empty() {
+        page.heading("not read yet");
+        for message in &task.unread {
+            let who = match &message.from {
+                Source::User => "you",
+                Source::TaskMessage { .. } | Source::TaskComplete { .. } | Source::CrossProject { .. } => "task",
+                _ => "matrix",
+            };
+            page.line(who, text::headline(&sanitize::line(&message.body), 200));
+        }
+    }
+    page.rows
+}
+
+fn doing(task: &TaskView, world: &World, cx: &Cx<'_>) -> String {
+    let what = match &task.waits {
+        Some(Wait::Slot { ahead }) => format!("waits for a place: {} before it", text::count(*ahead, "task", "tasks")),
+        Some(Wait::Setup { step }) => format!("the worktree is being set up: {}", sanitize::line(step)),
+        Some(Wait::Task { task }) => format!("waits for \"{}\"", world.title(*task)),
+        Some(Wait::Stalled { chain, reason }) => {
+            let chain: Vec<_> = chain.iter().map(|id| world.title(*id)).collect();
+            format!("{}: {}", sanitize::line(reason), chain.join(" → "))
+        }
+        Some(Wait::Silence { since }) => format!("no word from the model for {}", words::elapsed(*since, cx.now)),
+        None => words::activity(task.activity).to_owned(),
+    };
+    match task.since.filter(|_| task.waits.is_none()) {
+        Some(since) => format!("{what} for {}", words::elapsed(since, cx.now)),
+        None => what,
+    }
+}
+
+fn model(page: &mut Sheet<'_>, task: &TaskView) {
+    page.heading("model");
+    page.some("model", task.model.as_deref());
+    page.line("turns", task.turns.to_string());
+    if let Some(context) = task.context() {
+        let full = if context.window == 0 { 0.0 } else { context.tokens as f64 / context.window as f64 };
+        let words = format!("{} of {}", words::tokens(context.tokens), words::tokens(context.window));
+        page.gauge("context", full, &words);
+    }
+    let tokens = task.usage.tokens();
+    if tokens.context() > 0 {
+        let hit = tokens.cache_read as f64 / tokens.context() as f64;
+        page.gauge("cache", hit, &format!("{:.0} % of what was read came from the cache", hit * 100.0));
+    }
+}
+
+fn money(page: &mut Sheet<'_>, task: &TaskView, world: &World) {
+    page.heading("cost");
+    let bound = if task.usage.is_lower_bound() { " at least: some prices are not known" } else { "" };
+    page.line("this task", format!("{}{bound}", task.usage.cost()));
+    let sum = world.sum(task.node.id);
+    if sum.tasks > 1 {
+        page.line("with below", format!("{} in {}", sum.cost, text::count(sum.tasks, "task", "tasks")));
+    }
+    if let Some(budget) = task.node.budget {
+        let full = if budget.0 == 0 { 1.0 } else { sum.cost.0 as f64 / budget.0 as f64 };
+        page.gauge("budget", full, &format!("{} of {budget}", sum.cost));
+    }
+    for (model, totals) in &task.usage.by_model {
+        let words = format!(
+            "{} for {} read, {} written in {}",
+            totals.cost,
+            words::tokens(totals.tokens.context()),
+            words::tokens(totals.tokens.output),
+            text::count(usize::try_from(totals.responses).unwrap_or(usize::MAX), "answer", "answers")
+        );
+        page.line("", format!("{}: {words}", sanitize::line(model)));
+    }
+}
+
+struct Sheet<'a> {
+    rows: Vec<Row>,
+    columns: usize,
+    cx: &'a Cx<'a>,
+}
+
+impl Sheet<'_> {
+    fn heading(&mut self, words: &str) {
+        if !self.rows.is_empty() {
+            self.rows.push(Row::blank());
+        }
+        self.rows.push(Row::new(vec![Span::decoration("   ", Role::Text), Span::new(words.to_owned(), Role::Title)]));
+    }
+
+    fn label(label: &str) -> Vec<Span> {
+        let label = width::pad(label, LABEL, width::Align::Left, "…");
+        vec![Span::decoration("   ", Role::Text), Span::new(label, Role::Muted), Span::new(" ", Role::Muted)]
+    }
+
+    fn line(&mut self, label: &str, value: impl Into<String>) {
+        let mut spans = Self::label(label);
+        spans.push(Span::new(width::visible(&value.into()).into_owned(), Role::Text));
+        let mut row = Row::new(spans);
+        row.truncate(self.columns.saturating_sub(1), self.cx.theme.glyphs.ellipsis);
+        self.rows.push(row);
+    }
+
+    fn some(&mut self, label: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.line(label, sanitize::line(value));
+        }
+    }
+
+    fn gauge(&mut self, label: &str, full: f64, words: &str) {
+        const CELLS: usize = 20;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and CELLS")]
+        let filled = (full.clamp(0.0, 1.0) * CELLS as f64).round() as usize;
+        let glyphs = &self.cx.theme.glyphs;
+        let block = glyphs.bar.last().copied().unwrap_or("#");
+        let role = if full >= 0.8 && label != "cache" { Role::GaugeHigh } else { Role::Gauge };
+        let mut spans = Self::label(label);
+        spans.push(Span::decoration(block.repeat(filled), role));
+        spans.push(Span::decoration(glyphs.bar_empty.repeat(CELLS - filled), Role::GaugeEmpty));
+        spans.push(Span::new(format!(" {words}"), Role::Text));
+        let mut row = Row::new(spans);
+        row.truncate(self.columns.saturating_sub(1), glyphs.ellipsis);
+        self.rows.push(row);
+    }
+}

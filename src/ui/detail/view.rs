@@ -1,0 +1,159 @@
+//! Drawing of the detail: whichever tab is open.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::engine::snapshot::TaskView;
+use crate::text::{Row, width};
+use crate::theme::Role;
+use crate::ui::detail::{State, Tab, page_rows};
+use crate::ui::msg::Cx;
+use crate::ui::paint;
+use crate::ui::transcript;
+use crate::ui::words;
+use crate::ui::world::World;
+
+/// Draws the open tab of a task into `area`.
+pub fn view(state: &State, with: transcript::View<'_>, world: &World, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let Some(task) = with.task.filter(|_| !area.is_empty()) else { return };
+    let (area, search) = split_search(state, task, area);
+    match state.tab {
+        Tab::Transcript => {
+            if let Some(transcript) = state.transcript(task.node.id) {
+                transcript::view(transcript, with, cx, area, buffer);
+            }
+        }
+        Tab::Diff => diff(state, cx, area, buffer),
+        Tab::Description | Tab::Info | Tab::Log => {
+            let rows = page_rows(state, task, world, cx, usize::from(area.width));
+            draw_rows(&rows, state.top, &state.search.shown().to_lowercase(), cx, area, buffer);
+        }
+    }
+    if let Some((line, text, writing)) = search {
+        let theme = cx.theme;
+        let end = paint::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
+        let room = usize::from(line.right().saturating_sub(end + 2));
+        let end = buffer.set_stringn(end, line.y, width::suffix(&text, room).0, room, theme.style(Role::Text)).0;
+        if writing && end < line.right() {
+            buffer.set_style(Rect { x: end, width: 1, ..line }, theme.style(Role::Cursor));
+        }
+    }
+}
+
+/// Splits off the line of the search, if there is one: where, what, and whether it is being written.
+pub fn split_search(state: &State, task: &TaskView, area: Rect) -> (Rect, Option<(Rect, String, bool)>) {
+    let (text, writing) = match state.tab {
+        Tab::Transcript => match state.transcript(task.node.id) {
+            Some(transcript) => (transcript.search().field.shown().to_owned(), transcript.search().writing),
+            None => return (area, None),
+        },
+        Tab::Diff | Tab::Description | Tab::Info | Tab::Log => (state.search.shown().to_owned(), state.searching),
+    };
+    if (text.is_empty() && !writing) || area.height < 4 {
+        return (area, None);
+    }
+    let upper = Rect { height: area.height - 1, ..area };
+    (upper, Some((Rect { y: upper.bottom(), height: 1, ..area }, text, writing)))
+}
+
+fn diff(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let words = if let Some(problem) = state.diff.problem() {
+        Some((problem.to_owned(), Role::Error))
+    } else if state.diff.text().is_some_and(|text| text.trim().is_empty()) {
+        Some(("Nothing has changed.".to_owned(), Role::Muted))
+    } else if state.diff.text().is_none() {
+        Some(("Comparing …".to_owned(), Role::Muted))
+    } else {
+        None
+    };
+    if let Some((words, role)) = words {
+        let lines = transcript::plain(&words, role, usize::from(area.width).saturating_sub(6));
+        for (row, y) in lines.iter().zip(area.height / 3..area.height) {
+            let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(3), ..area };
+            paint::line(buffer, inner, y, &row.line(cx.theme));
+        }
+        return;
+    }
+    let laid = state.diff.laid(usize::from(area.width), cx.theme.glyphs);
+    let height = usize::from(area.height);
+    let top = state.diff.top.min(laid.len.saturating_sub(height));
+    draw_rows(&laid.window(top, height), 0, &state.search.shown().to_lowercase(), cx, area, buffer);
+    paint::scrollbar(buffer, area, cx.theme, top, height, laid.len);
+    if let Some(row) = laid.starts.get(state.diff.file).and_then(|row| row.checked_sub(state.diff.top))
+        && row < usize::from(area.height)
+    {
+        let y = u16::try_from(row).unwrap_or(0);
+        paint::text(buffer, area, (0, y), cx.theme.glyphs.selected, cx.theme.style(Role::Accent));
+    }
+}
+
+fn draw_rows(rows: &[Row], top: usize, needle: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let height = usize::from(area.height);
+    let top = top.min(rows.len().saturating_sub(height));
+    for (row, y) in rows.iter().skip(top).zip(0..area.height) {
+        let line = Rect { y: area.y + y, height: 1, ..area };
+        let shown = row.shown().to_ascii_lowercase();
+        if !needle.is_empty() && shown.contains(needle) {
+            let mut marked = row.clone();
+            for (at, found) in shown.match_indices(needle) {
+                marked.mark(at..at + found.len(), Role::SearchMatch);
+            }
+            paint::line(buffer, line, 0, &marked.line(cx.theme));
+        } else {
+            paint::line(buffer, line, 0, &row.line(cx.theme));
+        }
+        if let Some(ground) = row.ground {
+            let style = ratatui::style::Style { fg: None, ..cx.theme.style(ground) };
+            paint::tint(buffer, line, style);
+        }
+    }
+    paint::scrollbar(buffer, area, cx.theme, top, height, rows.len());
+}
+
+/// Returns what stands at the right of the title: what it is doing, the model, the context, the cost.
+pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
+    let theme = cx.theme;
+    let (sign, role) = words::state(task, task.node.parent.is_none(), theme.glyphs);
+    let doing = words::doing(task);
+    let mut parts: Vec<Vec<Span<'a>>> = Vec::new();
+    if !doing.is_empty() {
+        parts.push(vec![Span::styled(format!("{sign} {doing}"), theme.style(role))]);
+    }
+    if let Some(model) = &task.model {
+        parts.push(vec![Span::styled(crate::base::sanitize::line(model).into_owned(), theme.style(Role::Muted))]);
+    }
+    if let Some(context) = task.context().filter(|context| context.window > 0) {
+        let high = context.tokens * 10 >= context.window * 8;
+        let style = theme.style(if high { Role::GaugeHigh } else { Role::Muted });
+        parts.push(vec![Span::styled(
+            format!("{}/{}", words::tokens(context.tokens), words::tokens(context.window)),
+            style,
+        )]);
+    }
+    if task.usage.cost().0 > 0 {
+        parts.push(vec![Span::styled(task.usage.cost().to_string(), theme.style(Role::Muted))]);
+    }
+    // What does not fit is left out from the left of the list's end: the state is said first and kept longest.
+    while parts.len() > 1 && joined_width(&parts) > room {
+        let middle = if parts.len() > 2 { 1 } else { parts.len() - 1 };
+        parts.remove(middle);
+    }
+    if joined_width(&parts) > room {
+        parts.clear();
+    }
+    let rule = format!(" {} ", theme.glyphs.rule.repeat(2));
+    let mut spans = Vec::new();
+    for (at, part) in parts.into_iter().enumerate() {
+        if at > 0 {
+            spans.push(Span::styled(rule.clone(), theme.style(Role::Border)));
+        }
+        spans.extend(part);
+    }
+    Line::from(spans)
+}
+
+fn joined_width(parts: &[Vec<Span<'_>>]) -> usize {
+    let words: usize = parts.iter().flatten().map(|span| width::of(&span.content)).sum();
+    words + parts.len().saturating_sub(1) * 4
+}

@@ -1,0 +1,117 @@
+//! What the screen wants done: plain data, carried out by the app. The screen itself touches nothing.
+
+use crate::base::{AskId, EventId, MicroUsd, ProjectId, TaskId};
+use crate::engine::command::Command;
+use crate::model::BlobRef;
+
+/// Tells the answer to one effect from the answer to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tag(pub u64);
+
+/// Something to be done outside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Ask the engine; answered with [`crate::ui::Msg::Reply`].
+    Engine {
+        tag: Tag,
+        command: Command,
+    },
+    /// Read `count` events of a session before one of them, or the last ones; answered with [`crate::ui::Msg::Page`].
+    LoadPage {
+        task: TaskId,
+        before: Option<EventId>,
+        count: usize,
+    },
+    /// Compare a task's work with where it began; answered with [`crate::ui::Msg::Diff`]. Only the latest matters.
+    LoadDiff {
+        task: TaskId,
+    },
+    /// Read a blob for the entry `event`; answered with [`crate::ui::Msg::Blob`].
+    LoadBlob {
+        task: TaskId,
+        event: EventId,
+        blob: BlobRef,
+    },
+    /// Find files of a task's worktree; answered with [`crate::ui::Msg::Files`]. Only the latest matters.
+    ListFiles {
+        task: TaskId,
+        query: String,
+    },
+    /// Take a picture into the blobs; answered with [`crate::ui::Msg::Attached`].
+    Attach {
+        task: TaskId,
+        path: String,
+    },
+    /// Let a text be edited in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
+    OpenEditor {
+        purpose: Purpose,
+        text: String,
+    },
+    OpenPager {
+        title: String,
+        text: String,
+    },
+    /// Put a text on the clipboard and tell with [`crate::ui::Msg::Said`] how that went, if it did not go well.
+    Copy {
+        text: String,
+    },
+    /// Tell the person something while they look elsewhere.
+    Notify {
+        title: String,
+        body: String,
+    },
+    SetTitle {
+        title: String,
+    },
+    SaveSetting {
+        setting: Setting,
+    },
+    /// Keep what is being written over a restart. An empty list: nothing is.
+    SaveDrafts {
+        drafts: Vec<(TaskId, String)>,
+    },
+    /// Take a new snapshot; answered with [`crate::ui::Msg::Snapshot`].
+    TakeSnapshot,
+    ListProjects,
+    OpenProject {
+        project: ProjectId,
+    },
+    Redraw,
+    Suspend,
+    Quit,
+}
+
+/// What a text is edited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A message to a task.
+    Message(TaskId),
+    Description(TaskId),
+    Answer(AskId),
+}
+
+/// A setting that the screen changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    Theme(String),
+    /// `None`: no limit.
+    ProjectBudget(Option<MicroUsd>),
+    NotifyDesktop(bool),
+    NotifyBell(bool),
+    Mouse(bool),
+    TaskModel(String),
+}
+
+impl Setting {
+    /// Returns the key in the configuration.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Theme(_) => "theme",
+            Self::ProjectBudget(_) => "budgetUsd",
+            Self::NotifyDesktop(_) => "notify.desktop",
+            Self::NotifyBell(_) => "notify.bell",
+            Self::Mouse(_) => "mouse",
+            Self::TaskModel(_) => "model",
+        }
+    }
+}

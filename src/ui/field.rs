@@ -1,0 +1,387 @@
+//! A text that is being written: the one buffer behind the composer and every small input of the screen.
+//!
+//! The text, the cursor, the edits that can be undone and the ranges that nothing may enter live in the text area; here
+//! is what it does not know: graphemes, pasted blocks, words, and which edits are one step. Invariants: the cursor stands
+//! between two graphemes and never inside a pasted block; what [`Field::content`] gives is exactly what was typed and
+//! pasted, lines ended by a line feed. Draws nothing and knows no key.
+
+mod graphemes;
+mod rows;
+mod steps;
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use tui_textarea::{AtomicDeleteDirection, AtomicRange, CursorMove, TextArea};
+use unicode_segmentation::UnicodeSegmentation;
+
+use graphemes::{boundary_after, boundary_before};
+pub use rows::{Row, Rows};
+use steps::{Steps, Streak};
+
+/// How many lines a paste may have before it is shown as a label.
+const PASTE_LINES: usize = 12;
+/// How many bytes a paste may have before it is shown as a label.
+const PASTE_BYTES: usize = 1_200;
+
+/// A change of the text or a move of the cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    Left,
+    Right,
+    WordLeft,
+    WordRight,
+    Home,
+    End,
+    Start,
+    Finish,
+    Backspace,
+    Delete,
+    DeleteWord,
+    DeleteToStart,
+    DeleteToEnd,
+    /// Inserts what the last erasing of a word or of a part of a line took away.
+    Yank,
+    Newline,
+    Undo,
+    Redo,
+}
+
+/// A paste that stands in the text as its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Block {
+    label: String,
+    content: String,
+}
+
+/// A text with a cursor.
+#[derive(Clone, Debug)]
+pub struct Field {
+    area: TextArea<'static>,
+    /// The lines of the area as one text, made when somebody asks for it and forgotten with every edit.
+    joined: OnceCell<String>,
+    blocks: Vec<Block>,
+    pasted: usize,
+    steps: Steps,
+}
+
+impl Default for Field {
+    fn default() -> Self {
+        let mut area = TextArea::default();
+        area.set_max_histories(steps::KEPT);
+        Self { area, joined: OnceCell::new(), blocks: Vec::new(), pasted: 0, steps: Steps::default() }
+    }
+}
+
+/// Two fields are the same when they show and hold the same; what could be undone does not count.
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        self.area.lines() == other.area.lines()
+            && self.area.cursor() == other.area.cursor()
+            && self.blocks == other.blocks
+    }
+}
+
+impl Eq for Field {}
+
+impl Field {
+    /// Returns a field that holds `text`, with the cursor at its end.
+    pub fn with(text: impl AsRef<str>) -> Self {
+        let mut field = Self::default();
+        let lines = text.as_ref().split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
+        field.area.set_lines(lines.collect(), (usize::MAX, usize::MAX));
+        field
+    }
+
+    /// Returns what is shown: pasted blocks as their labels.
+    pub fn shown(&self) -> &str {
+        self.joined.get_or_init(|| self.area.lines().join("\n"))
+    }
+
+    /// Returns what was written: pasted blocks in full.
+    pub fn content(&self) -> String {
+        let shown = self.shown();
+        let mut out = String::with_capacity(shown.len());
+        let mut at = 0;
+        for range in self.block_ranges() {
+            out.push_str(&shown[at..range.start]);
+            let label = &shown[range.clone()];
+            let block = self.blocks.iter().find(|block| label.contains(&block.label));
+            out.push_str(&block.map_or(label.into(), |block| label.replace(&block.label, &block.content)));
+            at = range.end;
+        }
+        out.push_str(&shown[at..]);
+        out
+    }
+
+    pub fn cursor(&self) -> usize {
+        let (row, column) = self.area.cursor();
+        self.offset(row, column)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// Tells whether nothing but white space has been written.
+    pub fn is_blank(&self) -> bool {
+        self.area.lines().iter().all(|line| line.trim().is_empty())
+    }
+
+    /// Returns where pasted blocks stand in what is shown.
+    pub fn block_ranges(&self) -> Vec<Range<usize>> {
+        let offsets = |it: &AtomicRange| self.offset(it.row, it.start_col)..self.offset(it.row, it.end_col);
+        self.area.atomic_ranges().iter().map(offsets).collect()
+    }
+
+    /// Replaces everything. The old text can be brought back with undo.
+    pub fn set(&mut self, text: impl AsRef<str>) {
+        self.replace(0..self.shown().len(), text.as_ref(), Streak::None);
+    }
+
+    /// Empties the field and returns what was written in it.
+    pub fn take(&mut self) -> String {
+        let content = self.content();
+        *self = Self::default();
+        content
+    }
+
+    pub fn type_char(&mut self, typed: char) {
+        let streak = if typed.is_whitespace() { Streak::None } else { Streak::Typing };
+        self.put(typed.encode_utf8(&mut [0; 4]), streak);
+    }
+
+    pub fn insert(&mut self, text: &str) {
+        self.put(text, Streak::None);
+    }
+
+    /// Inserts pasted text; a large one becomes a label.
+    pub fn paste(&mut self, text: &str) {
+        let lines = text.lines().count();
+        if lines <= PASTE_LINES && text.len() <= PASTE_BYTES {
+            return self.insert(text);
+        }
+        self.pasted += 1;
+        let size = if lines > 1 { format!("{lines} lines") } else { crate::base::text::size(text.len() as u64) };
+        let label = format!("[paste {}: {size}]", self.pasted);
+        self.blocks.push(Block { label: label.clone(), content: text.to_owned() });
+        self.put(&label, Streak::None);
+    }
+
+    /// Replaces the bytes from `start` to the cursor, as a completion does.
+    pub fn replace_before(&mut self, start: usize, with: &str) {
+        let cursor = self.cursor();
+        let start = self.shown().floor_char_boundary(start.min(cursor));
+        self.replace(start..cursor, with, Streak::None);
+    }
+
+    /// Applies `edit`. Tells whether anything changed.
+    pub fn apply(&mut self, edit: Edit) -> bool {
+        let cursor = self.cursor();
+        let before = (cursor, self.shown().len());
+        match edit {
+            Edit::Left => self.go(self.before()),
+            Edit::Right => self.go(self.after()),
+            Edit::WordLeft => self.go(self.word_before()),
+            Edit::WordRight => self.go(self.word_after()),
+            Edit::Home => self.go(self.line_start()),
+            Edit::End => self.go(self.line_end()),
+            Edit::Start => self.go(0),
+            Edit::Finish => self.go(self.shown().len()),
+            Edit::Backspace => self.erase(self.before()..cursor),
+            Edit::Delete => self.erase(cursor..self.after()),
+            Edit::DeleteWord => self.kill(self.word_before()..cursor),
+            Edit::DeleteToStart => {
+                let start = self.line_start();
+                self.kill(if start == cursor { self.before() } else { start }..cursor);
+            }
+            Edit::DeleteToEnd => {
+                let end = self.line_end();
+                self.kill(cursor..if end == cursor { self.after() } else { end });
+            }
+            Edit::Yank => {
+                let edits = usize::from(self.area.paste());
+                self.edited(edits, Streak::None);
+            }
+            Edit::Newline => self.put("\n", Streak::None),
+            Edit::Undo => return self.travel(Steps::back, TextArea::undo),
+            Edit::Redo => return self.travel(Steps::forth, TextArea::redo),
+        }
+        before != (self.cursor(), self.shown().len())
+    }
+
+    /// Lays the text out in `width` columns.
+    pub fn rows(&self, width: usize) -> Rows {
+        Rows::new(self.shown(), width)
+    }
+
+    /// Moves the cursor up (`-1`) or down (`1`) on the screen. Tells whether there was a row to go to.
+    pub fn move_row(&mut self, by: isize, width: usize) -> bool {
+        let rows = self.rows(width);
+        let (row, column) = rows.place(self.shown(), self.cursor());
+        let Some(target) = row.checked_add_signed(by).filter(|target| *target < rows.len()) else { return false };
+        let at = rows.offset(self.shown(), target, column);
+        self.go(self.outside_blocks(at));
+        true
+    }
+
+    fn go(&mut self, to: usize) {
+        self.steps.interrupt();
+        self.jump(to);
+    }
+
+    fn put(&mut self, text: &str, streak: Streak) {
+        let cursor = self.cursor();
+        self.replace(cursor..cursor, text, streak);
+    }
+
+    fn erase(&mut self, range: Range<usize>) {
+        self.replace(range, "", Streak::Erasing);
+    }
+
+    /// Erases `range` and keeps it for a yank.
+    fn kill(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            let killed = self.shown()[range.clone()].to_owned();
+            self.erase(range);
+            self.area.set_yank_text(killed);
+        }
+    }
+
+    /// Puts `text` in the place of `range`, as one step or as part of one.
+    fn replace(&mut self, range: Range<usize>, text: &str, streak: Streak) {
+        let erased = self.shown()[range.clone()].chars().count();
+        self.jump(range.start);
+        let mut edits = 0;
+        if erased > 0 {
+            // The area takes everything that it deletes for killed.
+            let killed = self.area.yank_text();
+            edits += usize::from(self.area.delete_str(erased));
+            self.area.set_yank_text(killed);
+        }
+        edits += usize::from(self.area.insert_str(text));
+        self.edited(edits, streak);
+    }
+
+    fn edited(&mut self, edits: usize, streak: Streak) {
+        self.steps.record(edits, streak);
+        self.settle();
+    }
+
+    fn travel(&mut self, step: fn(&mut Steps) -> Option<usize>, edit: fn(&mut TextArea<'static>) -> bool) -> bool {
+        let Some(edits) = step(&mut self.steps) else { return false };
+        (0..edits).for_each(|_| {
+            edit(&mut self.area);
+        });
+        self.settle();
+        true
+    }
+
+    /// Finds the blocks again, which the area forgets with every edit, and brings the cursor to where it may stand.
+    fn settle(&mut self) {
+        self.joined.take();
+        self.mark_blocks();
+        // A combining mark may have joined what stands before it: the cursor must not end up inside.
+        self.jump(boundary_after(self.shown(), self.cursor()));
+    }
+
+    fn mark_blocks(&mut self) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        let mut ranges = Vec::new();
+        for (row, line) in self.area.lines().iter().enumerate() {
+            for block in &self.blocks {
+                ranges.extend(line.match_indices(&block.label).map(|(at, label)| {
+                    // A mark that joins a bracket of the label belongs to the block: nothing may stand before it.
+                    let (start, end) = (boundary_before(line, at), boundary_after(line, at + label.len()));
+                    let start_col = line[..start].chars().count();
+                    AtomicRange { row, start_col, end_col: start_col + line[start..end].chars().count() }
+                }));
+            }
+        }
+        // Every label has brackets around it and none inside, so that no two can overlap.
+        let marked = self.area.try_set_atomic_ranges(ranges);
+        debug_assert!(marked.is_ok(), "{marked:?}");
+    }
+
+    fn jump(&mut self, to: usize) {
+        let (row, column) = self.place(to);
+        if (row, column) == self.area.cursor() {
+            return;
+        }
+        if let (Ok(row), Ok(column)) = (u16::try_from(row), u16::try_from(column)) {
+            return self.area.move_cursor(CursorMove::Jump(row, column));
+        }
+        // Further than a jump reaches; what does reach so far forgets what could be undone.
+        let lines = self.area.lines().to_vec();
+        self.area.set_lines(lines, (row, column));
+        self.steps = Steps::default();
+        self.mark_blocks();
+    }
+
+    /// Returns the byte of what is shown at a place of the area, which counts characters in lines.
+    fn offset(&self, row: usize, column: usize) -> usize {
+        let lines = self.area.lines();
+        let above: usize = lines[..row].iter().map(|line| line.len() + 1).sum();
+        let line = &lines[row];
+        above + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+    }
+
+    fn place(&self, at: usize) -> (usize, usize) {
+        let above = &self.shown()[..at];
+        let start = above.rfind('\n').map_or(0, |end| end + 1);
+        (above.matches('\n').count(), above[start..].chars().count())
+    }
+
+    /// Returns `at`, or the nearer end of the block that it stands in.
+    fn outside_blocks(&self, at: usize) -> usize {
+        let inside = self.block_ranges().into_iter().find(|range| range.start < at && at < range.end);
+        inside.map_or(at, |range| if at - range.start < range.end - at { range.start } else { range.end })
+    }
+
+    fn before(&self) -> usize {
+        if let Some(block) = self.area.atomic_range_at_cursor(AtomicDeleteDirection::Backward) {
+            return self.offset(block.row, block.start_col);
+        }
+        self.shown()[..self.cursor()].grapheme_indices(true).next_back().map_or(0, |(start, _)| start)
+    }
+
+    fn after(&self) -> usize {
+        if let Some(block) = self.area.atomic_range_at_cursor(AtomicDeleteDirection::Forward) {
+            return self.offset(block.row, block.end_col);
+        }
+        let cursor = self.cursor();
+        self.shown()[cursor..].graphemes(true).next().map_or(cursor, |grapheme| cursor + grapheme.len())
+    }
+
+    fn word_before(&self) -> usize {
+        if self.area.atomic_range_at_cursor(AtomicDeleteDirection::Backward).is_some() {
+            return self.before();
+        }
+        let mut words = self.shown()[..self.cursor()].split_word_bound_indices().rev();
+        let found = words.find(|(_, word)| !word.trim().is_empty());
+        found.map_or(0, |(start, _)| boundary_before(self.shown(), self.outside_blocks(start)))
+    }
+
+    fn word_after(&self) -> usize {
+        let (cursor, shown) = (self.cursor(), self.shown());
+        let mut words = shown[cursor..].split_word_bound_indices();
+        let found = words.find(|(_, word)| !word.trim().is_empty());
+        found.map_or(shown.len(), |(start, word)| {
+            boundary_after(shown, self.outside_blocks(cursor + start + word.len()))
+        })
+    }
+
+    fn line_start(&self) -> usize {
+        self.offset(self.area.cursor().0, 0)
+    }
+
+    fn line_end(&self) -> usize {
+        self.offset(self.area.cursor().0, usize::MAX)
+    }
+}
+
+#[cfg(test)]
+#[path = "field_tests.rs"]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+
+fn chord(text: &str) -> Vec<Key> {
+    text.parse::<Chord>().unwrap().keys().to_vec()
+}
+
+fn overrides(entries: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
+    entries
+        .iter()
+        .map(|(name, keys)| ((*name).to_owned(), keys.iter().map(|key| (*key).to_owned()).collect()))
+        .collect()
+}
+
+#[test]
+fn no_two_defaults_want_the_same_key_in_one_place() {
+    let mut map = Keymap { bindings: BTreeMap::new() };
+    for entry in TABLE {
+        for key in entry.keys {
+            for context in entry.contexts {
+                map.bind(*context, &key.parse().unwrap(), entry.action).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn no_default_hides_a_longer_chord_of_everywhere() {
+    let map = Keymap::default();
+    for (context, bindings) in &map.bindings {
+        for chord in map.bindings[&Context::Anywhere].keys().filter(|chord| chord.keys().len() > 1) {
+            let first = &chord.keys()[..1];
+            assert!(!bindings.keys().any(|bound| bound.keys() == first), "{context:?} hides {chord}");
+        }
+    }
+}
+
+#[test]
+fn chords_wait_for_their_last_key() {
+    let map = Keymap::default();
+    let contexts = [Context::Tree, Context::Anywhere];
+    assert_eq!(map.resolve(&contexts, &chord("g")), Resolved::Pending);
+    assert_eq!(map.resolve(&contexts, &chord("g g")), Resolved::Action(Action::Top));
+    assert_eq!(map.resolve(&contexts, &chord("g x")), Resolved::Nothing);
+    let following = map.following(&contexts, &chord("g"));
+    assert!(following.contains(&(Key::char('g'), Action::Top)));
+    assert!(following.contains(&(Key::char('d'), Action::ShowDiff)), "also those of the wider context");
+}
+
+#[test]
+fn the_nearer_context_wins() {
+    let map = Keymap::default();
+    assert_eq!(map.resolve(&[Context::Asks, Context::Anywhere], &chord("1")), Resolved::Action(Action::Choose));
+    assert_eq!(map.resolve(&[Context::Tree, Context::Anywhere], &chord("1")), Resolved::Action(Action::ShowTranscript));
+}
+
+#[test]
+fn the_settings_replace_the_keys_of_an_action() {
+    let (map, problems) = Keymap::new(&overrides(&[("quit", &["ctrl-e"]), ("help", &[])]));
+    assert_eq!(problems, []);
+    let contexts = [Context::Tree, Context::Anywhere];
+    assert_eq!(map.resolve(&contexts, &chord("q")), Resolved::Nothing);
+    assert_eq!(map.resolve(&contexts, &chord("ctrl-e")), Resolved::Action(Action::Quit));
+    assert_eq!(map.resolve(&contexts, &chord("?")), Resolved::Nothing);
+    assert_eq!(map.shown(&contexts, Action::Help), None);
+}
+
+#[test]
+fn a_default_yields_to_what_the_person_wants() {
+    let (map, problems) = Keymap::new(&overrides(&[("rename", &["n"])]));
+    assert_eq!(problems, []);
+    assert_eq!(map.resolve(&[Context::Tree], &chord("n")), Resolved::Action(Action::Rename));
+}
+
+#[test]
+fn problems_say_what_is_wrong_and_what_is_near() {
+    let (_, problems) = Keymap::new(&overrides(&[
+        ("new-task", &["x"]),
+        ("quit", &["contrl-x"]),
+        ("rename", &["v"]),
+        ("filter", &["v"]),
+        ("sort", &["v v"]),
+    ]));
+    let sentences: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(sentences.len(), 4, "{sentences:#?}");
+    assert!(sentences.iter().any(|s| s.starts_with("keys.new-task: there is no action") && s.contains("`new_task`")));
+    assert!(sentences.iter().any(|s| s.contains("`contrl-x` is not a key")));
+    assert!(sentences.iter().any(|s| s.contains("`v` already means")));
+    assert!(sentences.iter().any(|s| s.contains("would hide")));
+}
+
+#[test]
+fn a_key_that_types_is_not_shown_where_one_writes() {
+    let map = Keymap::default();
+    let writing = [Context::Composer, Context::Text, Context::Anywhere];
+    assert_eq!(map.shown(&writing, Action::Help).unwrap().to_string(), "f1");
+    assert_eq!(map.shown(&[Context::Tree, Context::Anywhere], Action::Help).unwrap().to_string(), "?");
+}

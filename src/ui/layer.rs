@@ -1,0 +1,101 @@
+//! What lies above the panes: a list to choose from, a line to write, a question with yes and no, a board.
+//!
+//! Layers stand on each other; the uppermost has the keys. A layer says what was decided and is then gone; what that
+//! means for the rest of the screen is decided by `update`.
+
+mod board;
+mod chooser;
+mod view;
+
+pub use board::{Board, BoardKind};
+pub use chooser::{Chooser, Item, Pick};
+pub use view::{item_at, view};
+
+use crate::base::TaskId;
+use crate::engine::command::Command;
+use crate::ui::action::Context;
+use crate::ui::field::Field;
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub enum Layer {
+    Choose(Chooser),
+    Prompt(Prompt),
+    Confirm(Confirm),
+    Board(Board),
+}
+
+/// One line to be written.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    pub title: String,
+    /// What stands there while nothing is written.
+    pub placeholder: &'static str,
+    pub field: Field,
+    pub purpose: PromptFor,
+    /// What was wrong with what was written.
+    pub problem: Option<String>,
+}
+
+/// What a line is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptFor {
+    NewTask { parent: TaskId, before: Option<TaskId> },
+    Rename(TaskId),
+    Budget(TaskId),
+    ProjectBudget,
+    Model,
+}
+
+/// Something that is not done without a yes.
+#[derive(Clone, Debug)]
+pub struct Confirm {
+    pub title: String,
+    /// What would happen, one thing a line.
+    pub lines: Vec<String>,
+    pub deed: Deed,
+}
+
+/// What a yes sets off.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    Command(Command),
+    Quit,
+}
+
+impl Layer {
+    pub fn contexts(&self) -> &'static [Context] {
+        match self {
+            Self::Choose(_) => &[Context::List, Context::Text],
+            Self::Prompt(_) => &[Context::Prompt, Context::Text],
+            Self::Confirm(_) => &[Context::Confirm],
+            Self::Board(_) => &[Context::Board],
+        }
+    }
+
+    /// Returns the text that typing goes to.
+    pub fn field(&mut self) -> Option<&mut Field> {
+        match self {
+            Self::Choose(chooser) => Some(&mut chooser.query),
+            Self::Prompt(prompt) => Some(&mut prompt.field),
+            Self::Confirm(_) | Self::Board(_) => None,
+        }
+    }
+
+    /// Must be told when that text has changed.
+    pub fn written(&mut self) {
+        match self {
+            Self::Choose(chooser) => chooser.refine(),
+            Self::Prompt(prompt) => prompt.problem = None,
+            Self::Confirm(_) | Self::Board(_) => {}
+        }
+    }
+
+    pub fn step(&mut self, by: isize) {
+        match self {
+            Self::Choose(chooser) => chooser.step(by),
+            Self::Board(board) => board.step(by),
+            Self::Prompt(_) | Self::Confirm(_) => {}
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A list that narrows while one types: palette, help, projects, colours, places for a task.
+
+use crate::base::{ProjectId, TaskId};
+use crate::model::task::Colour;
+use crate::text::fuzzy::{Fuzzy, Names};
+use crate::ui::action::Action;
+use crate::ui::field::Field;
+use crate::ui::list::Cursor;
+
+/// How many items are offered for what was typed.
+const MOST: usize = 200;
+
+/// What choosing an item means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pick {
+    Act(Action),
+    Colour(TaskId, Option<Colour>),
+    MoveBelow { task: TaskId, parent: TaskId },
+    Project(ProjectId),
+    Theme(String),
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub label: String,
+    /// Other words under which it is looked for. They are not shown.
+    pub also: String,
+    /// What stands at the right: keys, a path.
+    pub note: String,
+    /// A heading that opens a group; shown above the first of it while nothing is typed.
+    pub group: Option<&'static str>,
+    pub pick: Pick,
+}
+
+/// The list.
+#[derive(Clone, Debug)]
+pub struct Chooser {
+    pub title: &'static str,
+    pub placeholder: &'static str,
+    pub query: Field,
+    items: Vec<Item>,
+    /// What fits what was typed, best first: place in `items`, and the bytes of the label that fit.
+    found: Vec<(usize, Vec<std::ops::Range<usize>>)>,
+    pub cursor: Cursor,
+}
+
+impl Chooser {
+    pub fn new(title: &'static str, placeholder: &'static str, items: Vec<Item>) -> Self {
+        let mut chooser =
+            Self { title, placeholder, query: Field::default(), items, found: Vec::new(), cursor: Cursor::default() };
+        chooser.refine();
+        chooser
+    }
+
+    /// Finds again what fits what was typed.
+    pub fn refine(&mut self) {
+        let query = self.query.content();
+        self.cursor = Cursor::default();
+        if query.trim().is_empty() {
+            self.found = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
+            return;
+        }
+        let words: Vec<_> = self.items.iter().map(|item| format!("{} {}", item.label, item.also)).collect();
+        let hits = Fuzzy::new(Names::Words).rank(&query, words.iter().map(String::as_str), MOST);
+        let shown = |place: usize, letters: Vec<std::ops::Range<usize>>| {
+            let end = self.items[place].label.len();
+            letters.into_iter().filter(|range| range.end <= end).collect()
+        };
+        self.found = hits.into_iter().map(|hit| (hit.index, shown(hit.index, hit.letters))).collect();
+    }
+
+    pub fn step(&mut self, by: isize) {
+        self.cursor.step(by, self.found.len());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub fn chosen(&self) -> Option<&Item> {
+        self.found.get(self.cursor.chosen).map(|(place, _)| &self.items[*place])
+    }
+
+    /// Returns what is shown, with the bytes of each label that fit.
+    pub fn found(&self) -> impl Iterator<Item = (&Item, &[std::ops::Range<usize>])> {
+        self.found.iter().map(|(place, ranges)| (&self.items[*place], ranges.as_slice()))
+    }
+
+    /// Tells whether groups are shown: only while the list is in its own order.
+    pub fn grouped(&self) -> bool {
+        self.query.is_blank()
+    }
+}

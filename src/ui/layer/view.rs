@@ -1,0 +1,274 @@
+//! Drawing of what lies above the panes.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::text::width::Align::{Left, Right};
+use crate::text::wrap::{self, Break};
+use crate::text::{self as words, width};
+use crate::theme::Role;
+use crate::ui::field::Field;
+use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt};
+use crate::ui::model::Model;
+use crate::ui::msg::Cx;
+use crate::ui::paint::{self, Edge};
+use crate::ui::words as say;
+
+/// Draws a layer over `screen`. Returns where the cursor is, if text is written in it.
+pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    match layer {
+        Layer::Choose(chooser) => Some(choose(chooser, cx, screen, buffer)),
+        Layer::Prompt(prompt) => Some(self::prompt(prompt, cx, screen, buffer)),
+        Layer::Confirm(confirm) => {
+            self::confirm(confirm, model, cx, screen, buffer);
+            None
+        }
+        Layer::Board(board) => {
+            self::board(board, model, cx, screen, buffer);
+            None
+        }
+    }
+}
+
+/// Returns a place in the upper middle of the screen.
+fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
+    let wide = columns.min(screen.width.saturating_sub(2));
+    let high = rows.min(screen.height.saturating_sub(2));
+    let x = screen.x + (screen.width - wide) / 2;
+    let y = screen.y + (screen.height.saturating_sub(high)) / 3;
+    Rect { x, y, width: wide, height: high }
+}
+
+fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
+    paint::clear(buffer, area, cx.theme, Role::Popup);
+    paint::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
+}
+
+fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
+    let theme = cx.theme;
+    paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(Role::Accent));
+    let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), height: 1, ..area };
+    if field.is_empty() {
+        paint::text(buffer, inner, (0, 0), placeholder, theme.style(Role::Placeholder));
+        return Position::new(inner.x, inner.y);
+    }
+    let room = usize::from(inner.width).saturating_sub(1);
+    let before = width::visible(&field.shown()[..field.cursor()]).into_owned();
+    let shown = width::suffix(&before, room).0.to_owned();
+    let column = width::of(&shown);
+    let after = width::visible(&field.shown()[field.cursor()..]).into_owned();
+    paint::text(buffer, inner, (0, 0), &format!("{shown}{after}"), theme.style(Role::Text));
+    Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
+}
+
+/// Where a list to choose from lies, and which of its lines is the first that is seen.
+struct Place {
+    frame: Rect,
+    list: Rect,
+    lines: Vec<Shown>,
+    top: usize,
+}
+
+fn place(chooser: &Chooser, screen: Rect) -> Place {
+    let lines = lines(chooser);
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(3, 24);
+    let frame = middle(screen, 84, rows + 4);
+    let list = Rect {
+        x: frame.x + 1,
+        y: frame.y + 3,
+        width: frame.width.saturating_sub(2),
+        height: frame.height.saturating_sub(4),
+    };
+    let height = usize::from(list.height);
+    let is_chosen = |line: &Shown| matches!(line, Shown::Item(at) if *at == chooser.cursor.chosen);
+    let chosen = lines.iter().position(is_chosen).unwrap_or(0);
+    let top = (chosen + 1 + height / 6).saturating_sub(height).min(lines.len().saturating_sub(height));
+    Place { frame, list, lines, top }
+}
+
+/// Returns which item of a list a place on the screen belongs to.
+pub fn item_at(chooser: &Chooser, screen: Rect, at: Position) -> Option<usize> {
+    let place = place(chooser, screen);
+    if !place.list.contains(at) {
+        return None;
+    }
+    match place.lines.get(place.top + usize::from(at.y - place.list.y)) {
+        Some(Shown::Item(item)) => Some(*item),
+        Some(Shown::Heading(_)) | None => None,
+    }
+}
+
+fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Position {
+    let theme = cx.theme;
+    let Place { frame, list, lines, top } = place(chooser, screen);
+    let inner = open(frame, chooser.title, cx, buffer);
+    let cursor = input(&chooser.query, chooser.placeholder, cx, inner, buffer);
+    if chooser.is_empty() {
+        paint::text(buffer, list, (3, 0), "nothing fits", theme.style(Role::Muted));
+        return cursor;
+    }
+    let height = usize::from(list.height);
+    let items: Vec<_> = chooser.found().collect();
+    for (line, y) in lines.iter().skip(top).zip(0..list.height) {
+        let row = Rect { y: list.y + y, height: 1, ..list };
+        match line {
+            Shown::Heading(title) => {
+                paint::text(buffer, row, (1, 0), title, theme.style(Role::Title));
+            }
+            Shown::Item(at) => {
+                let (item, ranges) = items[*at];
+                let note = paint::fit(&item.note, usize::from(list.width) / 2, theme.glyphs).into_owned();
+                let room = usize::from(list.width).saturating_sub(width::of(&note) + 6);
+                let mut label = words::Row::of(width::visible(&item.label).into_owned(), Role::Text);
+                ranges.iter().for_each(|range| label.mark(range.clone(), Role::Match));
+                label.truncate(room, theme.glyphs.ellipsis);
+                let inner = Rect { x: row.x + 3, width: row.width.saturating_sub(3), ..row };
+                paint::line(buffer, inner, 0, &label.line(theme));
+                let end = Rect { width: row.width.saturating_sub(2), ..row };
+                paint::right(buffer, end, 0, &note, theme.style(Role::Muted));
+                if *at == chooser.cursor.chosen {
+                    paint::tint(buffer, row, theme.style(Role::Selection));
+                }
+            }
+        }
+    }
+    paint::scrollbar(buffer, list, theme, top, height, lines.len());
+    cursor
+}
+
+enum Shown {
+    Heading(&'static str),
+    Item(usize),
+}
+
+fn lines(chooser: &Chooser) -> Vec<Shown> {
+    let mut lines = Vec::new();
+    let mut group = None;
+    for (at, (item, _)) in chooser.found().enumerate() {
+        if chooser.grouped() && item.group.is_some() && item.group != group {
+            group = item.group;
+            lines.extend(item.group.map(Shown::Heading));
+        }
+        lines.push(Shown::Item(at));
+    }
+    lines
+}
+
+fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Position {
+    let area = middle(screen, 72, 4);
+    let inner = open(area, &prompt.title, cx, buffer);
+    let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
+    if let Some(problem) = &prompt.problem {
+        paint::text(buffer, inner, (3, 1), problem, cx.theme.style(Role::Error));
+    }
+    cursor
+}
+
+fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let room = usize::from(screen.width.saturating_sub(8)).min(66);
+    let lines: Vec<_> = confirm
+        .lines
+        .iter()
+        .flat_map(|line| {
+            let line = [words::Span::new(width::visible(line).into_owned(), Role::Text)];
+            wrap::spans(&line, room, &[], &[], Break::Words)
+        })
+        .collect();
+    let area =
+        middle(screen, u16::try_from(room + 6).unwrap_or(u16::MAX), u16::try_from(lines.len() + 4).unwrap_or(u16::MAX));
+    let inner = open(area, &confirm.title, cx, buffer);
+    let text = Rect { x: inner.x + 2, width: inner.width.saturating_sub(3), ..inner };
+    for (row, y) in lines.iter().zip(0..text.height) {
+        paint::line(buffer, text, y, &row.line(theme));
+    }
+    let contexts = model.contexts();
+    let key = |action| model.keymap.shown(&contexts, action).map(ToString::to_string).unwrap_or_default();
+    let keys = Line::from(vec![
+        Span::styled(key(crate::ui::action::Action::Yes), theme.style(Role::Key)),
+        Span::raw(" yes   "),
+        Span::styled(key(crate::ui::action::Action::No), theme.style(Role::Key)),
+        Span::raw(" no"),
+    ]);
+    let y = u16::try_from(lines.len() + 1).unwrap_or(0);
+    paint::line(buffer, text, y.min(text.height.saturating_sub(1)), &keys);
+}
+
+fn board(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let area = Rect { y: screen.y + 1, height: screen.height.saturating_sub(2), ..screen };
+    match board.kind {
+        BoardKind::Agents => agents(board, model, cx, area, buffer),
+        BoardKind::Settings => settings(board, model, cx, area, buffer),
+    }
+}
+
+fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let inner = open(area, "agents", cx, buffer);
+    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    let wide = usize::from(inner.width);
+    let title_room = wide.saturating_sub(62).max(12);
+    let column = |text: &str, columns: usize, align| width::pad(text, columns, align, theme.glyphs.ellipsis);
+    let head = format!(
+        "   {} {} {} {} {} {}",
+        column("task", title_room, Left),
+        column("doing", 14, Left),
+        column("for", 9, Right),
+        column("turns", 6, Right),
+        column("tokens/min", 11, Right),
+        column("cost", 9, Right)
+    );
+    paint::text(buffer, inner, (0, 0), &head, theme.style(Role::Muted));
+    if board.tasks.is_empty() {
+        paint::text(buffer, list, (3, 1), "No agent is at work.", theme.style(Role::Muted));
+    }
+    let height = usize::from(list.height);
+    let top = (board.cursor.chosen + 1).saturating_sub(height);
+    for ((at, id), y) in board.tasks.iter().enumerate().skip(top).zip(0..list.height) {
+        let Some(task) = model.world.task(*id) else { continue };
+        let row = Rect { y: list.y + y, height: 1, ..list };
+        let (sign, role) = say::state(task, *id == model.world.root(), theme.glyphs);
+        paint::text(buffer, row, (1, 0), sign, theme.style(role));
+        let elapsed = task.since.map(|since| say::elapsed(since, cx.now)).unwrap_or_default();
+        let line = format!(
+            "{} {} {} {} {} {}",
+            column(&model.world.title(*id), title_room, Left),
+            column(&say::doing(task), 14, Left),
+            column(&elapsed, 9, Right),
+            column(&task.turns.to_string(), 6, Right),
+            column(&model.pace.per_minute(*id, cx.now).map_or_else(String::new, say::tokens), 11, Right),
+            column(&task.usage.cost().to_string(), 9, Right)
+        );
+        paint::text(buffer, row, (3, 0), &line, theme.style(Role::Text));
+        if at == board.cursor.chosen {
+            paint::tint(buffer, row, theme.style(Role::Selection));
+        }
+    }
+}
+
+fn settings(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let settings = &model.settings;
+    let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let budget = settings.project_budget.or(model.world.project.budget);
+    let values = [
+        settings.theme.clone(),
+        model.world.project.model.clone().unwrap_or_else(|| "none is set up".to_owned()),
+        budget.map_or_else(|| "no limit".to_owned(), |budget| budget.to_string()),
+        on(settings.notify_desktop),
+        on(settings.notify_bell),
+        on(settings.mouse),
+    ];
+    let area = middle(area, 72, u16::try_from(values.len() + 4).unwrap_or(12));
+    let inner = open(area, "settings", cx, buffer);
+    let lines = crate::ui::update::SETTINGS.iter().zip(values).enumerate();
+    for ((at, (label, value)), y) in lines.zip(1..inner.height) {
+        let row = Rect { y: inner.y + y, height: 1, ..inner };
+        paint::text(buffer, row, (3, 0), label, theme.style(Role::Text));
+        paint::text(buffer, row, (32, 0), &crate::base::sanitize::line(&value), theme.style(Role::Accent));
+        if at == board.cursor.chosen {
+            paint::tint(buffer, row, theme.style(Role::Selection));
+        }
+    }
+}

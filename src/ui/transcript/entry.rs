@@ -1,0 +1,246 @@
+//! What a transcript is made of: one entry for each thing that a person would name.
+//!
+//! An entry is data; how it looks is decided in `lay`. Its version changes with every change of it, so that what was
+//! laid out can be told from what is out of date.
+
+use crate::base::{EventId, MessageId, TaskId, Timestamp};
+use crate::model::ask::{Answer, Ask};
+use crate::model::conversation::ToolUse;
+use crate::model::event::{CompactTrigger, ErrorNote, ToolResult, Verdict};
+use crate::model::{BlobRef, Image};
+
+/// Names an entry. Entries of the log come first, in its order; what is still being made comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Id {
+    Event(EventId),
+    Live(Live),
+}
+
+/// What is still being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Live {
+    Thinking,
+    Text,
+    Call,
+}
+
+/// One thing in a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub id: Id,
+    pub at: Timestamp,
+    /// Which turn it belongs to, counted from the first that is loaded.
+    pub turn: u64,
+    pub version: u32,
+    /// The conversation was rewound to before it.
+    pub undone: bool,
+    pub kind: Kind,
+}
+
+impl Entry {
+    pub fn new(id: Id, at: Timestamp, turn: u64, kind: Kind) -> Self {
+        Self { id, at, turn, version: 0, undone: false, kind }
+    }
+
+    pub fn changed(&mut self) {
+        self.version = self.version.wrapping_add(1);
+    }
+}
+
+/// How far something said has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reached {
+    /// In the log, not yet read by the agent.
+    #[default]
+    Sent,
+    Read,
+    Withdrawn,
+}
+
+/// How a line between things reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Quiet,
+    Warn,
+    Error,
+}
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// What the person said.
+    Said {
+        message: MessageId,
+        text: String,
+        images: Vec<Image>,
+        reached: Reached,
+    },
+    /// What the agent said.
+    Text {
+        text: String,
+    },
+    Thinking {
+        text: String,
+        hidden: bool,
+    },
+    Tool(Box<Tool>),
+    /// A message from another task.
+    Letter {
+        other: Option<TaskId>,
+        name: String,
+        text: String,
+        reply: bool,
+    },
+    /// A sub task finished.
+    Completion {
+        task: TaskId,
+        title: String,
+        verdict: Verdict,
+        text: String,
+    },
+    /// This task finished.
+    Done {
+        verdict: Verdict,
+        text: String,
+    },
+    Ask {
+        ask: Box<Ask>,
+        answer: Option<Answer>,
+        withdrawn: Option<String>,
+    },
+    /// A summary took the place of what lies above.
+    Compaction {
+        trigger: Option<CompactTrigger>,
+        done: Option<Summary>,
+    },
+    Error(ErrorNote),
+    /// A line that names a new part: a run, a fork.
+    Separator {
+        text: String,
+    },
+    /// One line that Matrix itself says, with more behind it if there is more.
+    Notice {
+        tone: Tone,
+        text: String,
+        more: String,
+    },
+    /// What the model is writing into a tool call.
+    Writing {
+        name: String,
+        bytes: u64,
+    },
+}
+
+/// A summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub text: String,
+    pub before: u64,
+    pub after: u64,
+}
+
+/// A tool call and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// The name of the call, which joins it with its result and its output.
+    pub call: String,
+    pub name: String,
+    /// Nothing: the call lies before what is loaded.
+    pub asked: Option<ToolUse>,
+    pub result: Option<ToolResult>,
+    /// What has been printed so far, while there is no result.
+    pub output: Output,
+    /// The whole output, when it was read from its blob.
+    pub full: Option<String>,
+}
+
+impl Tool {
+    /// Returns the task that a call speaks of: the one written to, changed or closed.
+    pub fn other(&self) -> Option<TaskId> {
+        let input: serde_json::Value = serde_json::from_str(self.asked.as_ref()?.input.as_str()).ok()?;
+        ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok())
+    }
+
+    /// Returns where the whole output is, if the result has only a part of it.
+    pub fn blob(&self) -> Option<&BlobRef> {
+        self.result.as_ref().and_then(|result| result.full.as_ref()).filter(|_| self.full.is_none())
+    }
+}
+
+/// How much of live output is kept.
+const OUTPUT_BYTES: usize = 64 * 1024;
+
+/// The last part of what a tool prints while it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    pub text: String,
+    /// Bytes that were let go of.
+    pub dropped: u64,
+}
+
+impl Output {
+    pub fn push(&mut self, chunk: &str) {
+        self.text.push_str(chunk);
+        // Twice the bound before anything is cut: cutting moves everything that is kept.
+        if self.text.len() > 2 * OUTPUT_BYTES {
+            let cut = self.text.ceil_char_boundary(self.text.len() - OUTPUT_BYTES);
+            let cut = self.text[cut..].find('\n').map_or(cut, |line| cut + line + 1);
+            self.dropped += cut as u64;
+            self.text.drain(..cut);
+        }
+    }
+}
+
+impl Kind {
+    /// Tells whether it is one line that stands close to its neighbours.
+    pub fn is_compact(&self) -> bool {
+        match self {
+            Self::Tool(_) | Self::Notice { .. } | Self::Thinking { .. } | Self::Writing { .. } => true,
+            Self::Said { .. }
+            | Self::Text { .. }
+            | Self::Letter { .. }
+            | Self::Completion { .. }
+            | Self::Done { .. }
+            | Self::Ask { .. }
+            | Self::Compaction { .. }
+            | Self::Error(_)
+            | Self::Separator { .. } => false,
+        }
+    }
+
+    pub fn is_error(&self) -> bool {
+        match self {
+            Self::Error(_) | Self::Notice { tone: Tone::Error, .. } => true,
+            Self::Tool(tool) => tool.result.as_ref().is_some_and(|result| result.is_error),
+            Self::Done { verdict, .. } | Self::Completion { verdict, .. } => *verdict == Verdict::Failed,
+            Self::Said { .. }
+            | Self::Text { .. }
+            | Self::Thinking { .. }
+            | Self::Letter { .. }
+            | Self::Ask { .. }
+            | Self::Compaction { .. }
+            | Self::Separator { .. }
+            | Self::Notice { .. }
+            | Self::Writing { .. } => false,
+        }
+    }
+
+    /// Returns the task on the other side, if there is one to go to.
+    pub fn other(&self) -> Option<TaskId> {
+        match self {
+            Self::Letter { other, .. } => *other,
+            Self::Completion { task, .. } => Some(*task),
+            Self::Tool(tool) => tool.other(),
+            Self::Said { .. }
+            | Self::Text { .. }
+            | Self::Thinking { .. }
+            | Self::Done { .. }
+            | Self::Ask { .. }
+            | Self::Compaction { .. }
+            | Self::Error(_)
+            | Self::Separator { .. }
+            | Self::Notice { .. }
+            | Self::Writing { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+use super::*;
+use crate::base::{AskId, EventId};
+use crate::model::Content;
+use crate::model::ask::{Answer, AnsweredBy};
+use crate::model::event::{
+    AskAnswered, AssistantText, HeadMoved, MessagesWithdrawn, MoveReason, StopReason, TurnEnded,
+};
+use crate::model::fold::SessionState;
+use crate::ui::testing::{Ids, event, events, snapshot};
+
+fn login() -> Fold {
+    Fold::of(&events(Ids::default().login))
+}
+
+#[test]
+fn a_call_and_its_result_are_one_entry() {
+    let fold = login();
+    let tools: Vec<_> = fold
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.kind {
+            Kind::Tool(tool) => Some((tool.call.as_str(), tool.asked.is_some(), tool.result.is_some())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tools, [("1", true, true), ("2", true, true), ("3", true, true), ("4", true, false)]);
+}
+
+#[test]
+fn a_message_says_how_far_it_has_come() {
+    let events = events(Ids::default().login);
+    let reached = |count: usize| {
+        let fold = Fold::of(&events[..count]);
+        fold.entries.iter().find_map(|entry| match entry.kind {
+            Kind::Said { reached, .. } => Some(reached),
+            _ => None,
+        })
+    };
+    assert_eq!(reached(2), Some(Reached::Sent));
+    assert_eq!(reached(3), Some(Reached::Read));
+    let mut fold = Fold::of(&events[..2]);
+    let Body::Message(message) = &events[1].body else { panic!("the second event is a message") };
+    fold.apply(&event(500, 0, Body::MessagesWithdrawn(MessagesWithdrawn { ids: vec![message.id] })));
+    assert!(matches!(fold.entries[1].kind, Kind::Said { reached: Reached::Withdrawn, .. }));
+}
+
+#[test]
+fn an_answer_joins_its_question() {
+    let ids = Ids::default();
+    let ask = snapshot().tasks.iter().find(|task| task.node.id == ids.callback).unwrap().asks[0].clone();
+    let answer = Answer { text: "/auth/callback".to_owned(), choice: Some(0), by: AnsweredBy::Person };
+    let mut fold = Fold::default();
+    fold.apply(&event(1, 9, Body::AskRaised(ask.clone())));
+    fold.apply(&event(2, 8, Body::AskAnswered(AskAnswered { id: ask.id, answer: answer.clone() })));
+    assert_eq!(fold.entries.len(), 1);
+    assert!(matches!(&fold.entries[0].kind, Kind::Ask { answer: Some(given), .. } if *given == answer));
+    // The question may lie in a part that is not loaded.
+    let other = AskId::from_ulid(ulid::Ulid::from_parts(1, 5));
+    fold.apply(&event(3, 7, Body::AskAnswered(AskAnswered { id: other, answer })));
+    assert!(matches!(&fold.entries[1].kind, Kind::Notice { text, .. } if text == "answered: /auth/callback"));
+}
+
+#[test]
+fn what_was_rewound_is_marked_and_stays() {
+    let mut fold = login();
+    let to = EventId::from_ulid(ulid::Ulid::from_parts(1_794_808_000_000, 104));
+    let moved =
+        HeadMoved { to: Some(to), from: None, reason: MoveReason::Rewind, carry: Box::new(SessionState::default()) };
+    fold.apply(&event(900, 0, Body::HeadMoved(moved)));
+    fold.apply(&event(901, 0, Body::AssistantText(AssistantText { text: "again".to_owned() })));
+    for entry in &fold.entries {
+        let Id::Event(id) = entry.id else { panic!("everything is in the log") };
+        assert_eq!(
+            entry.undone,
+            id > to && entry.id < Id::Event(event(900, 0, Body::TurnEnded(turn())).id),
+            "{entry:?}"
+        );
+    }
+}
+
+fn turn() -> TurnEnded {
+    TurnEnded { turn: crate::base::TurnId::from_ulid(ulid::Ulid::from_parts(1, 1)), stop: StopReason::Refusal }
+}
+
+#[test]
+fn a_turn_that_ended_oddly_says_so() {
+    let mut fold = Fold::default();
+    fold.apply(&event(1, 1, Body::TurnEnded(turn())));
+    assert!(fold.entries[0].kind.is_error());
+    let TurnEnded { turn, .. } = self::turn();
+    fold.apply(&event(2, 1, Body::TurnEnded(TurnEnded { turn, stop: StopReason::EndTurn })));
+    assert_eq!(fold.entries.len(), 1, "nothing is said of a turn that ended as turns do");
+}
+
+#[test]
+fn a_result_without_its_call_stands_for_itself() {
+    let result = events(Ids::default().login)[6].clone();
+    let fold = Fold::of([&result]);
+    let Kind::Tool(tool) = &fold.entries[0].kind else { panic!("a tool") };
+    assert!(tool.asked.is_none());
+    assert!(matches!(tool.result.as_ref().unwrap().content, Content::Text { .. }));
+}

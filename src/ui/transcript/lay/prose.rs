@@ -1,0 +1,64 @@
+//! Text as rows: what agents write in Markdown, what tools print, and text that is just text.
+
+use crate::base::text;
+use crate::text::markdown;
+use crate::text::wrap::{self, Break, Index, Layout};
+use crate::text::{AnsiText, Document, Row, Span, width};
+use crate::theme::Role;
+use crate::ui::transcript::lay::Page;
+
+/// The most rows that an unfolded entry shows.
+pub const MOST_ROWS: usize = 400;
+
+/// Returns Markdown as rows.
+pub fn prose(text: &str, page: &Page<'_>) -> Vec<Row> {
+    markdown::render(text, markdown_page(page))
+}
+
+/// Returns how Markdown is laid out here.
+pub fn markdown_page(page: &Page<'_>) -> crate::text::Page {
+    crate::text::Page::new(page.room(), page.glyphs)
+}
+
+/// Returns text as it is, wrapped.
+pub fn plain(text: &str, role: Role, room: usize) -> Vec<Row> {
+    let text = width::visible(text);
+    let lines = text.lines().map(|line| [Span::new(line.to_owned(), role)]);
+    lines.flat_map(|line| wrap::spans(&line, room, &[], &[], Break::Words)).collect()
+}
+
+/// Returns what a tool printed, with its colours as roles. However much it is, only what is shown is laid out.
+pub fn printed(output: &str, page: &Page<'_>) -> Vec<Row> {
+    bounded(AnsiText::of(output).document(), page)
+}
+
+/// Returns text of one kind, as much of it as is shown.
+pub fn long(text: &str, role: Role, page: &Page<'_>) -> Vec<Row> {
+    bounded(&Document::plain(text, role), page)
+}
+
+/// Returns the last rows of what a tool printed.
+pub fn last_printed(output: &str, rows: usize, page: &Page<'_>) -> Vec<Row> {
+    // Before the last few thousand bytes nothing can be seen: a row is never longer than that.
+    let ansi = AnsiText::of(text::suffix(output.trim_end(), 16 * 1024));
+    let mut index = Index::new(Layout::anywhere(page.room()));
+    let count = ansi.document().count_to(&mut index, usize::MAX);
+    ansi.document().rows(&mut index, count.saturating_sub(rows), rows)
+}
+
+fn bounded(document: &Document, page: &Page<'_>) -> Vec<Row> {
+    let mut index = Index::new(Layout::anywhere(page.room()));
+    let mut rows = document.rows(&mut index, 0, MOST_ROWS);
+    // Counting on costs what is counted; beyond a few thousand the exact number helps nobody.
+    let count = document.count_to(&mut index, MOST_ROWS * 25);
+    if count > MOST_ROWS {
+        let more = if count < MOST_ROWS * 25 {
+            text::count(count - MOST_ROWS, "more line", "more lines")
+        } else {
+            "many more lines".to_owned()
+        };
+        let words = format!("{} {more}: the pager shows all of it", page.glyphs.ellipsis);
+        rows.push(Row::new(vec![Span::decoration(words, Role::Faint)]));
+    }
+    rows
+}

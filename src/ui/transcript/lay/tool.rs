@@ -1,0 +1,231 @@
+//! Tool calls: one line that says what was asked and what came of it; unfolded, the output or the diff.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::base::{sanitize, text};
+use crate::model::Content;
+use crate::model::event::ToolResult;
+use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
+use crate::text::{Row, Span};
+use crate::theme::Role;
+use crate::ui::transcript::entry::Tool;
+use crate::ui::transcript::lay::prose::{MOST_ROWS, last_printed, long, markdown_page, printed};
+use crate::ui::transcript::lay::{Page, gutter, one_line};
+use crate::ui::words;
+
+/// The rows of live output that are shown while a command runs.
+const LIVE_ROWS: usize = 12;
+
+/// What it means that a call has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    Runs,
+    /// The agent sleeps on it, until something is said to it.
+    Sleeps,
+    /// It is over: nothing is expected any more.
+    Over,
+}
+
+/// Tells what a call without a result means. Those that end a turn are left open on purpose.
+pub fn open(tool: &Tool) -> Open {
+    match shown_name(&tool.name).as_ref() {
+        "yield" => Open::Sleeps,
+        "done" => Open::Over,
+        _ => Open::Runs,
+    }
+}
+
+pub fn rows(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
+    let (sign, role) = match &tool.result {
+        None => match open(tool) {
+            Open::Runs => (page.glyphs.working, Role::Working),
+            Open::Sleeps => (page.glyphs.sleeping, Role::Waiting),
+            Open::Over => (page.glyphs.folded, Role::Tool),
+        },
+        Some(result) if result.is_error => (page.glyphs.failed, Role::Error),
+        Some(_) if shown_name(&tool.name) == "send_message" => (page.glyphs.arrow_right, Role::Message),
+        Some(_) if page.unfolded => (page.glyphs.unfolded, Role::Tool),
+        Some(_) => (page.glyphs.folded, Role::Tool),
+    };
+    let mut left = vec![Span::new(verb(&tool.name).into_owned(), Role::ToolName), Span::new("  ", Role::Tool)];
+    left.push(Span::new(subject(tool), Role::Tool));
+    let mut rows = one_line(sign, role, left, note(tool), page);
+    if page.unfolded {
+        rows.extend(gutter(body(tool, page), page.glyphs.tree_down, Role::Faint));
+        bar(&mut rows, page);
+    } else if tool.result.is_none() && !tool.output.text.is_empty() {
+        rows.extend(gutter(last_printed(&tool.output.text, LIVE_ROWS, page), page.glyphs.tree_down, Role::Faint));
+        bar(&mut rows, page);
+    } else if let Some(result) = tool.result.as_ref().filter(|result| result.is_error) {
+        // What went wrong is seen without unfolding, as far as a line goes.
+        let words = content(result);
+        let line = words.trim().lines().next_back().unwrap_or_default();
+        rows.extend(one_line(
+            " ",
+            Role::Text,
+            vec![Span::new(sanitize::line(line).into_owned(), Role::Error)],
+            Vec::new(),
+            page,
+        ));
+    }
+    rows
+}
+
+/// Draws the line that holds the rows below a tool call together.
+fn bar(rows: &mut [Row], page: &Page<'_>) {
+    for row in rows.iter_mut().skip(1) {
+        if let Some(sign) = row.spans.get_mut(1) {
+            *sign = Span::decoration(page.glyphs.tree_down, Role::Faint);
+        }
+    }
+}
+
+fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
+    if let Some(diff) = edited(tool) {
+        let rows = DiffRows::new(&diff, DiffOptions::new(markdown_page(page)));
+        return rows.rows(&diff, 0, rows.len().min(MOST_ROWS));
+    }
+    let mut rows = Vec::new();
+    if let Some(asked) = &tool.asked {
+        if let Some(malformed) = &asked.malformed {
+            rows.extend(long(malformed, Role::Error, page));
+        } else if let Some(command) = field(asked.input.as_str(), "command").filter(|command| command.contains('\n')) {
+            rows.extend(long(&command, Role::Text, page));
+        } else if !is_known(&tool.name) {
+            rows.extend(long(asked.input.as_str(), Role::Muted, page));
+        }
+    }
+    match (&tool.full, &tool.result) {
+        (Some(full), _) => rows.extend(printed(full, page)),
+        (None, Some(result)) => {
+            rows.extend(printed(content(result).trim_end(), page));
+            if let Some(blob) = tool.blob() {
+                let more = format!("{} {} in all: the pager shows it", page.glyphs.ellipsis, text::size(blob.bytes));
+                rows.push(Row::new(vec![Span::decoration(more, Role::Faint)]));
+            }
+        }
+        (None, None) => {
+            if tool.output.dropped > 0 {
+                let gone = format!("{} {} earlier", page.glyphs.ellipsis, text::size(tool.output.dropped));
+                rows.push(Row::new(vec![Span::decoration(gone, Role::Faint)]));
+            }
+            rows.extend(printed(tool.output.text.trim_end(), page));
+        }
+    }
+    if rows.is_empty() {
+        rows.push(Row::new(vec![Span::decoration("no output", Role::Faint)]));
+    }
+    rows
+}
+
+pub fn content(result: &ToolResult) -> Cow<'_, str> {
+    match &result.content {
+        Content::Text { text } => Cow::Borrowed(text),
+        Content::Blob(blob) => Cow::Owned(format!("{} in a file of its own", text::size(blob.bytes))),
+    }
+}
+
+/// Returns what stands at the right: what changed, how it ended, how long it took.
+fn note(tool: &Tool) -> Vec<Span> {
+    let Some(result) = &tool.result else { return Vec::new() };
+    let mut spans = Vec::new();
+    if let Some(diff) = edited(tool) {
+        spans.push(Span::decoration(format!("+{}", diff.added()), Role::DiffPlus));
+        spans.push(Span::decoration(format!(" -{}", diff.removed()), Role::DiffMinus));
+    }
+    if let Some(background) = &result.background {
+        spans.push(Span::decoration(format!("in the background as {}", background.id), Role::Waiting));
+    }
+    if result.duration_ms >= 100 {
+        if !spans.is_empty() {
+            spans.push(Span::decoration("  ", Role::Muted));
+        }
+        spans.push(Span::decoration(words::duration(result.duration_ms), Role::Faint));
+    }
+    spans
+}
+
+/// Returns the diff that an edit answers with, if it does.
+fn edited(tool: &Tool) -> Option<FileDiff> {
+    let result = tool.result.as_ref().filter(|result| !result.is_error)?;
+    if !matches!(shown_name(&tool.name).as_ref(), "edit_file" | "write_file") {
+        return None;
+    }
+    let words = content(result);
+    let start = words.find("\n--- ")?;
+    diff::parse(&words[start + 1..]).into_iter().next()
+}
+
+/// Returns the part of a tool's name that a person reads: `bash`, or `server/tool`.
+pub fn shown_name(wire: &str) -> Cow<'_, str> {
+    let split = wire.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    match split {
+        Some(("mxd", name)) => sanitize::line(name),
+        Some((server, name)) => Cow::Owned(sanitize::line(&format!("{server}/{name}")).into_owned()),
+        None => sanitize::line(wire),
+    }
+}
+
+/// Returns the name as a line says it: our own tools by what they do.
+fn verb(wire: &str) -> Cow<'_, str> {
+    let name = shown_name(wire);
+    match name.as_ref() {
+        "edit_file" => "edit".into(),
+        "write_file" => "write".into(),
+        "read_file" => "read".into(),
+        "list_files" => "list".into(),
+        "create_task" => "new task".into(),
+        "send_message" => "to".into(),
+        _ => name,
+    }
+}
+
+fn is_known(name: &str) -> bool {
+    const KNOWN: [&str; 7] = ["bash", "background", "edit_file", "write_file", "read_file", "search", "list_files"];
+    KNOWN.contains(&shown_name(name).as_ref())
+}
+
+fn field(input: &str, name: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(input).ok()?;
+    value.get(name)?.as_str().map(str::to_owned)
+}
+
+/// Returns what a call is about, in one line.
+pub fn subject(tool: &Tool) -> String {
+    let Some(asked) = &tool.asked else { return String::new() };
+    let Ok(input) = serde_json::from_str::<Value>(asked.input.as_str()) else { return String::new() };
+    let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
+    let line = match shown_name(&tool.name).as_ref() {
+        "bash" => {
+            let command = text("command").trim();
+            let first = command.lines().next().unwrap_or_default();
+            if command.lines().count() > 1 { format!("{first} …") } else { first.to_owned() }
+        }
+        "edit_file" | "write_file" => text("path").to_owned(),
+        "read_file" => {
+            let files = input.get("files").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let paths: Vec<_> = files.iter().filter_map(|file| file.get("path").and_then(Value::as_str)).collect();
+            paths.join(", ")
+        }
+        "search" => match text("path") {
+            "" => text("pattern").to_owned(),
+            path => format!("{} in {path}", text("pattern")),
+        },
+        "list_files" => {
+            let globs = input.get("globs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let globs: Vec<_> = globs.iter().filter_map(Value::as_str).collect();
+            format!("{} {}", text("path"), globs.join(" ")).trim().to_owned()
+        }
+        "background" => format!("{} {}", text("action"), text("id")),
+        "create_task" | "update_task" => text("title").to_owned(),
+        "clarify" => text("question").to_owned(),
+        "done" => text("status").to_owned(),
+        "send_message" => format!("{}  {}", text("task"), text("message")),
+        _ if asked.input.as_str() == "{}" => String::new(),
+        _ => asked.input.as_str().to_owned(),
+    };
+    // A command may be megabytes; only a row of it is ever seen.
+    sanitize::line(text::prefix(&line, 2_000)).into_owned()
+}

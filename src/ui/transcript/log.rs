@@ -1,0 +1,62 @@
+//! The events of a session as a list: when, what type, and the gist of it in one line.
+
+use crate::base::{EventId, Timestamp, sanitize, text};
+use crate::model::{Body, Content, Event};
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    pub id: EventId,
+    pub at: Timestamp,
+    pub kind: String,
+    pub gist: String,
+}
+
+/// The characters that the gist of an event has at most.
+const GIST: usize = 160;
+
+pub fn line(event: &Event) -> LogLine {
+    let kind = sanitize::line(event.body.kind()).into_owned();
+    LogLine { id: event.id, at: event.ts, kind, gist: gist(&event.body) }
+}
+
+fn gist(body: &Body) -> String {
+    let brief = |words: &str| text::headline(&sanitize::line(text::prefix(words, 4 * GIST)), GIST);
+    match body {
+        Body::Message(message) => brief(&message.body),
+        Body::MessagesConsumed(it) => text::count(it.ids.len(), "message", "messages"),
+        Body::MessagesWithdrawn(it) => text::count(it.ids.len(), "message", "messages"),
+        Body::SessionConfig(it) => {
+            format!("{} with {}", brief(&it.model), text::count(it.tools.len(), "tool", "tools"))
+        }
+        Body::AssistantText(it) => brief(&it.text),
+        Body::Thinking(it) => brief(&it.text),
+        Body::ToolCall(it) => format!("{} {}", brief(&it.name), brief(it.input.as_str())),
+        Body::ToolResult(it) => match &it.content {
+            Content::Text { text } => brief(text),
+            Content::Blob(blob) => text::size(blob.bytes),
+        },
+        Body::Usage(it) => {
+            let cost = it.cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
+            format!("{} read, {} written, {cost}", it.tokens.context(), it.tokens.output)
+        }
+        Body::TurnEnded(it) => format!("{:?}", it.stop),
+        Body::CompactStarted(it) => format!("{:?}", it.trigger),
+        Body::CompactMarker(it) => format!("{} to {} tokens", it.tokens_before, it.tokens_after),
+        Body::ForkMarker(it) => brief(&it.title),
+        Body::RunStarted(it) => format!("{} {}", brief(&it.profile), brief(&it.model)),
+        Body::RunEnded(it) => format!("{:?}", it.exit),
+        Body::DoneNotified(it) => brief(&it.result),
+        Body::AskRaised(it) => brief(&it.question),
+        Body::AskAnswered(it) => brief(&it.answer.text),
+        Body::AskWithdrawn(it) => brief(&it.reason),
+        Body::BudgetWarning(it) => format!("{} of {}", it.spent, it.limit),
+        Body::BudgetExceeded(it) => format!("{} of {}", it.spent, it.limit),
+        Body::Error(it) => brief(&it.message),
+        Body::Repaired(it) => brief(&it.steps.join("; ")),
+        Body::HeadMoved(it) => format!("{:?}", it.reason),
+        Body::Snapshot(it) => brief(&it.tree),
+        Body::TaskChanged(_) => String::new(),
+        Body::Unknown(it) => brief(it.body.as_str()),
+    }
+}

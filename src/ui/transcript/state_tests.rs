@@ -1,0 +1,248 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::event::AssistantText;
+use crate::model::{Body, Live as LiveUpdate};
+use crate::theme::Glyphs;
+use crate::ui::testing::{Ids, event, events, task};
+
+static ZONE: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
+
+fn page(width: usize) -> Page<'static> {
+    Page { width, unfolded: false, glyphs: &Glyphs::UNICODE, zone: &ZONE }
+}
+
+fn text(number: u128, words: &str) -> Event {
+    event(number, 10, Body::AssistantText(AssistantText { text: words.to_owned() }))
+}
+
+fn numbered(range: std::ops::Range<u128>) -> Vec<Event> {
+    range
+        .map(|number| {
+            text(number, &format!("entry {number} {}", "word ".repeat(usize::try_from(number % 40).unwrap())))
+        })
+        .collect()
+}
+
+fn loaded(range: std::ops::Range<u128>) -> Transcript {
+    let mut transcript = Transcript::new(task(2));
+    assert!(transcript.wants_newest());
+    transcript.page(None, &numbered(range), true);
+    transcript
+}
+
+/// Returns what the topmost row says.
+fn top_row(transcript: &Transcript, page: &Page<'_>, height: usize) -> (Id, String) {
+    let top = transcript.top(page, height);
+    let entry = transcript.entry(top.entry).unwrap();
+    let lead = transcript.lead(top.entry, page);
+    let rows = transcript.rows(entry, page);
+    let row = lead.iter().chain(rows.iter()).nth(top.row).unwrap().said();
+    (entry.id, row)
+}
+
+#[test]
+fn events_that_happen_while_reading_are_not_lost_and_not_doubled() {
+    let all = events(Ids::default().login);
+    let mut transcript = Transcript::new(Ids::default().login);
+    assert!(transcript.wants_newest());
+    assert!(!transcript.wants_newest(), "it is asked for once");
+    all[8..].iter().for_each(|event| transcript.event(event));
+    transcript.page(None, &all[..10], false);
+    let mut whole = Transcript::new(Ids::default().login);
+    whole.page(None, &all, false);
+    assert_eq!(transcript.fold, whole.fold);
+}
+
+#[test]
+fn older_pages_come_without_a_jump_and_join_calls_with_results() {
+    let all = events(Ids::default().login);
+    let mut transcript = Transcript::new(Ids::default().login);
+    // The call of the first result lies in the older part.
+    transcript.page(None, &all[6..], true);
+    let (page, height) = (page(60), 4);
+    transcript.scroll(-2, &page, height);
+    transcript.scroll(-1, &page, height);
+    let call_on_top = |transcript: &Transcript| {
+        let top = transcript.top(&page, height);
+        match &transcript.entry(top.entry).unwrap().kind {
+            Kind::Tool(tool) => Some(tool.call.clone()),
+            _ => None,
+        }
+    };
+    assert_eq!(call_on_top(&transcript).as_deref(), Some("1"));
+    assert_eq!(transcript.wants_older(true), Some(all[6].id));
+    transcript.page(Some(all[6].id), &all[..6], false);
+    assert_eq!(call_on_top(&transcript).as_deref(), Some("1"), "the place went over to the call");
+    let mut whole = Transcript::new(Ids::default().login);
+    whole.page(None, &all, false);
+    let kinds = |transcript: &Transcript| transcript.entries().map(|entry| entry.kind.clone()).collect::<Vec<_>>();
+    assert_eq!(kinds(&transcript), kinds(&whole));
+    assert_eq!(transcript.wants_older(true), None, "there is nothing before");
+}
+
+#[test]
+fn what_was_being_written_becomes_its_entry_in_place() {
+    let mut transcript = loaded(1..3);
+    let now = Timestamp::from_millis(0);
+    transcript.live(&LiveUpdate::TextDelta { text: "# Hello\n\nsome **bo".to_owned() }, now);
+    transcript.live(&LiveUpdate::TextDelta { text: "ld** words".to_owned() }, now);
+    let page = page(60);
+    let live = transcript.entry(2).unwrap().clone();
+    let streamed = transcript.rows(&live, &page);
+    transcript.cursor = Some(live.id);
+    transcript.event(&text(9, "# Hello\n\nsome **bold** words"));
+    assert_eq!(transcript.entry_count(), 3);
+    let kept = transcript.entry(2).unwrap().clone();
+    assert_eq!(transcript.cursor, Some(kept.id));
+    assert_eq!(transcript.rows(&kept, &page), streamed, "nothing moves when it is finished");
+}
+
+#[test]
+fn a_response_that_is_void_is_gone() {
+    let mut transcript = loaded(1..2);
+    transcript.live(&LiveUpdate::TextDelta { text: "half".to_owned() }, Timestamp::EPOCH);
+    transcript.live(&LiveUpdate::Discarded, Timestamp::EPOCH);
+    assert_eq!(transcript.entry_count(), 1);
+}
+
+#[test]
+fn follow_is_left_by_scrolling_up_and_found_again_at_the_end() {
+    let mut transcript = loaded(1..50);
+    let (page, height) = (page(60), 10);
+    assert!(transcript.is_following());
+    transcript.scroll(-1, &page, height);
+    assert!(!transcript.is_following());
+    let before = top_row(&transcript, &page, height);
+    transcript.event(&text(60, "new below"));
+    assert_eq!(top_row(&transcript, &page, height), before);
+    assert_eq!(transcript.unseen, 1);
+    transcript.scroll(500, &page, height);
+    assert!(transcript.is_following());
+    assert_eq!(transcript.unseen, 0);
+}
+
+#[test]
+fn only_what_is_near_is_laid_out_and_finished_entries_once() {
+    let mut transcript = loaded(1..3_000);
+    let (page, height) = (page(80), 30);
+    transcript.top(&page, height);
+    let first = transcript.layouts_made();
+    assert!(first < 40, "{first} entries were laid out for one screen");
+    for _ in 0..50 {
+        transcript.top(&page, height);
+        transcript.live(&LiveUpdate::TextDelta { text: "x".to_owned() }, Timestamp::EPOCH);
+    }
+    assert!(transcript.layouts_made() <= first + 52, "only what is being written is laid out again");
+}
+
+#[test]
+fn memory_is_bounded_while_one_follows() {
+    let mut transcript = loaded(1..2);
+    for number in 2..6_000 {
+        transcript.event(&text(number, "x"));
+    }
+    assert!(transcript.entry_count() <= MOST_ENTRIES + MOST_ENTRIES / 4);
+    assert!(transcript.has_more());
+    let first = transcript.entry(0).unwrap().id;
+    assert_eq!(transcript.wants_older(true).map(Id::Event), Some(first));
+}
+
+#[test]
+fn a_search_finds_what_is_folded_and_unfolds_it() {
+    let mut transcript = Transcript::new(Ids::default().login);
+    transcript.page(None, &events(Ids::default().login), false);
+    let (page, height) = (page(80), 12);
+    transcript.search_mut().field.insert("14 passed");
+    assert!(transcript.find(crate::ui::transcript::Direction::Backward, &page, height));
+    let anchor = transcript.search().current.unwrap();
+    assert!(transcript.unfolded.contains(&anchor.id));
+    transcript.search_mut().field.set("no such words");
+    transcript.search_mut().current = None;
+    assert!(!transcript.find(crate::ui::transcript::Direction::Forward, &page, height));
+}
+
+#[test]
+fn chosen_rows_are_copied_as_they_were_said() {
+    let mut transcript = Transcript::new(task(2));
+    transcript.page(None, &[text(1, "a paragraph that is long enough to be wrapped at thirty columns")], false);
+    let (page, height) = (page(30), 10);
+    transcript.start_select(&page, height);
+    transcript.extend_select(9, &page, height);
+    assert_eq!(
+        transcript.selected_text(&page).unwrap(),
+        "a paragraph that is long enough to be wrapped at thirty columns"
+    );
+}
+
+#[test]
+fn a_huge_output_costs_no_more_than_what_is_shown() {
+    let mut output = crate::ui::transcript::entry::Output::default();
+    for _ in 0..200 {
+        output.push(&"x".repeat(30_000));
+    }
+    assert!(output.text.len() <= 192 * 1024);
+    assert!(output.dropped > 5_000_000);
+    let long = "y".repeat(1_000_000);
+    let rows = crate::ui::transcript::lay::rows(
+        &Entry::new(
+            Id::Live(entry::Live::Text),
+            Timestamp::EPOCH,
+            0,
+            Kind::Notice { tone: crate::ui::transcript::entry::Tone::Quiet, text: long.clone(), more: long },
+        ),
+        &Page { unfolded: true, ..page(80) },
+    );
+    assert!(rows.len() < 500);
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_stays_where_it_is_whatever_arrives(
+        up in 1isize..400, height in 3usize..30, width in 20usize..100,
+        arrivals in prop::collection::vec(0u8..3, 0..12),
+    ) {
+        let mut transcript = loaded(1_000..1_060);
+        let page = page(width);
+        transcript.scroll(-up, &page, height);
+        prop_assume!(!transcript.is_following());
+        let before = top_row(&transcript, &page, height);
+        let (mut newest, mut oldest) = (5_000, 1_000);
+        for arrival in arrivals {
+            match arrival {
+                0 => {
+                    newest += 1;
+                    transcript.event(&text(newest, "news from below"));
+                }
+                1 => transcript.live(&LiveUpdate::TextDelta { text: "more words ".to_owned() }, Timestamp::EPOCH),
+                _ => {
+                    let before = transcript.wants_older(true);
+                    oldest -= 20;
+                    transcript.page(before, &numbered(oldest..oldest + 20), true);
+                }
+            }
+            prop_assert_eq!(&top_row(&transcript, &page, height), &before);
+        }
+    }
+
+    #[test]
+    fn a_resize_keeps_the_entry_that_is_being_read(
+        up in 1isize..400, height in 3usize..30, widths in prop::collection::vec(20usize..120, 1..6),
+    ) {
+        let mut transcript = loaded(1..60);
+        transcript.scroll(-up, &page(80), height);
+        prop_assume!(!transcript.is_following());
+        let before = transcript.anchor.unwrap();
+        for width in widths {
+            let page = page(width);
+            let end = crate::ui::transcript::viewport::end(&Measured { transcript: &transcript, page: &page }, height);
+            let top = transcript.top(&page, height);
+            // At the very end there may be less below than the screen has rows: then more is shown above.
+            if top < end {
+                prop_assert_eq!(transcript.entry(top.entry).unwrap().id, before.id);
+            }
+        }
+        let back = transcript.top(&page(80), height);
+        prop_assert_eq!(transcript.anchor_at(back, &page(80)).unwrap(), before);
+    }
+}

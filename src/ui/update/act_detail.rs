@@ -1,0 +1,340 @@
+//! Actions on what is shown of a task.
+
+use crate::base::{AskId, TaskId};
+use crate::engine::command::Command;
+use crate::engine::update::Level;
+use crate::text::Row;
+use crate::ui::action::Action;
+use crate::ui::detail::{Tab, page_rows};
+use crate::ui::effect::Effect;
+use crate::ui::field::Field;
+use crate::ui::model::{Expect, Model};
+use crate::ui::msg::Cx;
+use crate::ui::transcript::{Direction, Id, Kind, Page, Target, Transcript};
+use crate::ui::update::act::Step;
+use crate::ui::update::{Out, act_asks, settle};
+
+/// Calls `with` with the transcript that is looked at, how it is laid out, and its rows on the screen.
+fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Transcript, &Page<'_>, usize) -> T) -> T {
+    let area = settle::detail_area(model);
+    let page = Page { width: usize::from(area.width), unfolded: false, glyphs: cx.theme.glyphs, zone: cx.zone };
+    let task = model.selected();
+    with(model.detail.look_at(task), &page, usize::from(area.height).max(1))
+}
+
+pub fn step(model: &mut Model, step: Step, cx: &Cx<'_>) {
+    let area = settle::detail_area(model);
+    let height = usize::from(area.height).max(1);
+    match model.detail.tab {
+        Tab::Transcript => with_transcript(model, cx, |transcript, page, height| {
+            if transcript.is_selecting() {
+                return transcript.extend_select(step.rows(height), page, height);
+            }
+            match step {
+                Step::Start => transcript.go_to_top(page, height),
+                Step::End => transcript.follow(),
+                Step::Rows(_) | Step::Pages(_) => transcript.scroll(step.rows(height), page, height),
+            }
+        }),
+        Tab::Diff => {
+            let laid = model.detail.diff.laid(usize::from(area.width), cx.theme.glyphs);
+            let top = model.detail.diff.top.saturating_add_signed(step.rows(height));
+            model.detail.diff.top = top.min(laid.len.saturating_sub(height));
+            model.detail.diff.file = laid.file_at(model.detail.diff.top);
+        }
+        Tab::Description | Tab::Info | Tab::Log => {
+            let task = model.world.task(model.tree.selected());
+            let rows = task.map(|task| page_rows(&model.detail, task, &model.world, cx, usize::from(area.width)).len());
+            model.detail.scroll(step.rows(height), rows.unwrap_or(0), height);
+        }
+    }
+}
+
+pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
+    match model.detail.tab {
+        Tab::Transcript => on_transcript(model, action, cx, out),
+        Tab::Diff => on_diff(model, action, cx, out),
+        Tab::Description | Tab::Info | Tab::Log => on_page(model, action, cx, out),
+    }
+}
+
+fn jump(model: &mut Model, target: Target, direction: Direction, cx: &Cx<'_>) {
+    let found = with_transcript(model, cx, |it, page, height| it.jump(target, direction, page, height));
+    if !found && target != Target::Entry {
+        let more = with_transcript(model, cx, |it, _, _| it.has_more() && direction == Direction::Backward);
+        let words = if more { "not in what is loaded; further up there is more" } else { "there is none" };
+        model.toasts.say(Level::Info, words, cx.now);
+    }
+}
+
+fn on_transcript(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
+    use Direction::{Backward, Forward};
+    match action {
+        Action::NextEntry => jump(model, Target::Entry, Forward, cx),
+        Action::PreviousEntry => jump(model, Target::Entry, Backward, cx),
+        Action::NextTurn => jump(model, Target::Turn, Forward, cx),
+        Action::PreviousTurn => jump(model, Target::Turn, Backward, cx),
+        Action::NextError => jump(model, Target::Error, Forward, cx),
+        Action::PreviousError => jump(model, Target::Error, Backward, cx),
+        Action::NextSaid => jump(model, Target::Said, Forward, cx),
+        Action::PreviousSaid => jump(model, Target::Said, Backward, cx),
+        Action::UnfoldEntry | Action::FoldToggle => {
+            // A question that still waits opens where it is answered.
+            match with_transcript(model, cx, pending_ask) {
+                Some(ask) if model.world.ask(ask).is_some() => act_asks::open(model, ask),
+                Some(_) | None => drop(with_transcript(model, cx, Transcript::toggle)),
+            }
+        }
+        Action::UnfoldAll => with_transcript(model, cx, |it, _, _| it.unfold_all()),
+        Action::FoldAll => with_transcript(model, cx, |it, _, _| it.fold_all()),
+        Action::Follow => with_transcript(model, cx, |it, _, _| it.follow()),
+        Action::Search => with_transcript(model, cx, |it, _, _| {
+            it.search_mut().writing = true;
+            it.search_mut().field = Field::default();
+        }),
+        Action::SearchNext => find(model, Forward, cx),
+        Action::SearchPrevious => find(model, Backward, cx),
+        Action::CopyEntry => {
+            let text = with_transcript(model, cx, |it, page, height| it.entry_text(page, height));
+            copy(model, text, "entry", cx, out);
+        }
+        Action::CopyCode => {
+            let text = with_transcript(model, cx, |it, page, height| it.entry_code(page, height));
+            copy(model, text, "code", cx, out);
+        }
+        Action::SelectLines => with_transcript(model, cx, Transcript::start_select),
+        Action::CopySelection => {
+            let text = with_transcript(model, cx, |it, page, _| {
+                let text = it.selected_text(page);
+                it.stop_select();
+                text
+            });
+            copy(model, text, "lines", cx, out);
+        }
+        Action::OpenPager => open_pager(model, cx, out),
+        Action::Background => background(model, cx, out),
+        _ => {}
+    }
+}
+
+fn pending_ask(transcript: &mut Transcript, page: &Page<'_>, height: usize) -> Option<AskId> {
+    let entry = transcript.current(page, height).and_then(|index| transcript.entry(index))?;
+    match &entry.kind {
+        Kind::Ask { ask, answer: None, withdrawn: None } => Some(ask.id),
+        _ => None,
+    }
+}
+
+fn copy(model: &mut Model, text: Option<String>, what: &str, cx: &Cx<'_>, out: &mut Out) {
+    match text.filter(|text| !text.is_empty()) {
+        Some(text) => {
+            let size = crate::base::text::size(text.len() as u64);
+            out.effect(Effect::Copy { text });
+            model.toasts.say(Level::Info, format!("{what} copied, {size}"), cx.now);
+        }
+        None => model.toasts.say(Level::Info, format!("there is no {what} to copy here"), cx.now),
+    }
+}
+
+/// Opens the current entry if it has more than is shown, or else the whole transcript.
+fn open_pager(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
+    let task = model.selected();
+    let title = model.world.title(task);
+    let blob = with_transcript(model, cx, |it, page, height| {
+        let entry = it.current(page, height).and_then(|index| it.entry(index))?;
+        match (&entry.kind, entry.id) {
+            (Kind::Tool(tool), Id::Event(event)) => tool.blob().map(|blob| (event, blob.clone())),
+            _ => None,
+        }
+    });
+    if let Some((event, blob)) = blob {
+        out.effect(Effect::LoadBlob { task, event, blob });
+        return model.toasts.say(Level::Info, "reading all of it; once more opens it", cx.now);
+    }
+    let (entry, whole) = with_transcript(model, cx, |it, page, height| {
+        let chosen = it.has_cursor().then(|| it.entry_text(page, height)).flatten();
+        (chosen, it.whole_text())
+    });
+    out.effect(Effect::OpenPager { title, text: entry.unwrap_or(whole) });
+}
+
+fn background(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
+    let task = model.selected();
+    let running = with_transcript(model, cx, |it, _, _| {
+        it.entries().rev().find_map(|entry| match &entry.kind {
+            Kind::Tool(tool) if tool.result.is_none() => Some(tool.call.clone()),
+            _ => None,
+        })
+    });
+    match running {
+        Some(call) => out.command(model, Command::Background { task, call }, Expect::Plain(None), cx),
+        None => model.toasts.say(Level::Info, "no command is running", cx.now),
+    }
+}
+
+fn find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
+    let found = with_transcript(model, cx, |it, page, height| it.find(direction, page, height));
+    if !found {
+        let (none, more) = with_transcript(model, cx, |it, _, _| (it.search().field.is_empty(), it.has_more()));
+        let words = match (none, more) {
+            (true, _) => "nothing is being looked for",
+            (false, true) => "not found in what is loaded; further up there is more",
+            (false, false) => "not found",
+        };
+        model.toasts.say(Level::Info, words, cx.now);
+    }
+}
+
+/// The search has been written: the nearest place above is gone to, since the newest is at the end.
+pub fn accept_search(model: &mut Model, cx: &Cx<'_>) {
+    if model.detail.tab != Tab::Transcript {
+        model.detail.searching = false;
+        return page_find(model, Direction::Forward, cx);
+    }
+    with_transcript(model, cx, |it, _, _| it.search_mut().writing = false);
+    let following = with_transcript(model, cx, |it, _, _| it.is_following());
+    find(model, if following { Direction::Backward } else { Direction::Forward }, cx);
+}
+
+/// A row of the detail was clicked: its entry is gone to, and unfolded if it was the current one already.
+pub fn click(model: &mut Model, row: usize, cx: &Cx<'_>) {
+    if model.detail.tab == Tab::Transcript {
+        with_transcript(model, cx, |it, page, height| {
+            if it.point_at(row, page, height) {
+                it.toggle(page, height);
+            }
+        });
+    }
+}
+
+/// Esc: gives up what is being done here. Tells whether there was anything.
+pub fn back(model: &mut Model) -> bool {
+    if model.detail.searching || !model.detail.search.is_empty() {
+        model.detail.searching = false;
+        model.detail.search = Field::default();
+        return true;
+    }
+    let task = model.selected();
+    let Some(transcript) = model.detail.transcript_mut(task) else { return false };
+    if transcript.is_selecting() {
+        transcript.stop_select();
+        return true;
+    }
+    let search = transcript.search_mut();
+    let had = search.writing || !search.field.is_empty();
+    search.writing = false;
+    search.field = Field::default();
+    search.current = None;
+    had
+}
+
+pub fn other_side(model: &mut Model, cx: &Cx<'_>) -> Option<TaskId> {
+    if model.detail.tab != Tab::Transcript {
+        return None;
+    }
+    with_transcript(model, cx, |it, page, height| {
+        let entry = it.current(page, height).and_then(|index| it.entry(index))?;
+        entry.kind.other()
+    })
+}
+
+fn on_diff(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
+    let area = settle::detail_area(model);
+    let (columns, height) = (usize::from(area.width), usize::from(area.height).max(1));
+    let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
+    let diff = &mut model.detail.diff;
+    match action {
+        Action::NextFile | Action::PreviousFile => {
+            let by = if action == Action::NextFile { 1 } else { -1 };
+            diff.file = diff.file.saturating_add_signed(by).min(laid.starts.len().saturating_sub(1));
+            let row = laid.starts.get(diff.file).copied().unwrap_or(0);
+            diff.top = row.min(laid.len.saturating_sub(height));
+        }
+        Action::UnfoldEntry | Action::FoldToggle => {
+            diff.toggle(diff.file);
+            let laid = diff.laid(columns, cx.theme.glyphs);
+            let row = laid.starts.get(diff.file).copied().unwrap_or(0);
+            diff.top = diff.top.min(row).min(laid.len.saturating_sub(height));
+        }
+        Action::FoldAll => diff.fold_all(),
+        Action::UnfoldAll => diff.unfold_all(),
+        Action::Reload => {
+            diff.reload();
+            let task = model.selected();
+            out.effect(Effect::LoadDiff { task });
+        }
+        Action::CopyEntry => {
+            let text = diff.text().map(str::to_owned);
+            copy(model, text, "diff", cx, out);
+        }
+        Action::OpenPager => {
+            let text = diff.text().unwrap_or_default().to_owned();
+            let title = model.world.title(model.selected());
+            out.effect(Effect::OpenPager { title, text });
+        }
+        Action::Search | Action::SearchNext | Action::SearchPrevious => page_search(model, action, cx),
+        _ => {}
+    }
+}
+
+fn on_page(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
+    let columns = usize::from(settle::detail_area(model).width);
+    match action {
+        Action::CopyEntry | Action::OpenPager => {
+            let Some(task) = model.world.task(model.tree.selected()) else { return };
+            let text = match model.detail.tab {
+                Tab::Description => task.node.description.clone(),
+                Tab::Transcript | Tab::Diff | Tab::Info | Tab::Log => {
+                    crate::text::row::copied(&page_rows(&model.detail, task, &model.world, cx, columns))
+                }
+            };
+            if action == Action::CopyEntry {
+                copy(model, Some(text), model.detail.tab.word(), cx, out);
+            } else {
+                let title = model.world.title(model.selected());
+                out.effect(Effect::OpenPager { title, text });
+            }
+        }
+        Action::Search | Action::SearchNext | Action::SearchPrevious => page_search(model, action, cx),
+        _ => {}
+    }
+}
+
+fn page_search(model: &mut Model, action: Action, cx: &Cx<'_>) {
+    match action {
+        Action::SearchNext => page_find(model, Direction::Forward, cx),
+        Action::SearchPrevious => page_find(model, Direction::Backward, cx),
+        _ => {
+            model.detail.searching = true;
+            model.detail.search = Field::default();
+        }
+    }
+}
+
+/// Goes to the next row of a text to read in which the search stands.
+fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
+    let area = settle::detail_area(model);
+    let (columns, height) = (usize::from(area.width), usize::from(area.height).max(1));
+    let needle = model.detail.search.shown().to_ascii_lowercase();
+    if needle.is_empty() {
+        return;
+    }
+    let rows: Vec<String> = if model.detail.tab == Tab::Diff {
+        let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
+        laid.window(0, laid.len).iter().map(Row::shown).collect()
+    } else {
+        let Some(task) = model.world.task(model.tree.selected()) else { return };
+        page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect()
+    };
+    let top = if model.detail.tab == Tab::Diff { &mut model.detail.diff.top } else { &mut model.detail.top };
+    let from = (*top).min(rows.len());
+    let holds = |at: &usize| rows[*at].to_ascii_lowercase().contains(&needle);
+    let found = match direction {
+        Direction::Forward => (from + 1..rows.len()).chain(0..(from + 1).min(rows.len())).find(holds),
+        Direction::Backward => (0..from).rev().chain((0..rows.len()).rev()).find(holds),
+    };
+    match found {
+        Some(row) => *top = row.min(rows.len().saturating_sub(height)),
+        None => model.toasts.say(Level::Info, "not found", cx.now),
+    }
+}

@@ -1,0 +1,43 @@
+//! What became of commands.
+
+use crate::base::Fault;
+use crate::engine::command::Outcome;
+use crate::engine::update::Level;
+use crate::ui::effect::{Effect, Tag};
+use crate::ui::model::{Expect, Model};
+use crate::ui::msg::{Cx, Redraw};
+use crate::ui::update::{Out, go_to};
+
+pub fn reply(model: &mut Model, tag: Tag, outcome: Result<Outcome, Fault>, cx: &Cx<'_>, out: &mut Out) {
+    out.draw(Redraw::Now);
+    let Some(expect) = model.expected.remove(&tag) else { return };
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(fault) => {
+            match expect {
+                // What was written is not lost because it could not be sent.
+                Expect::Sent { task, text } => model.composer.give_back(task, &text),
+                Expect::Answered(ask) => model.asks.refused(ask),
+                Expect::Quit => out.effect(Effect::Quit),
+                Expect::Created | Expect::Plain(_) => {}
+            }
+            return model.toasts.say(Level::Error, fault.to_string(), cx.now);
+        }
+    };
+    match (&outcome, expect) {
+        // The person may have gone elsewhere while the task was made: only the tree shows it then.
+        (Outcome::Created(task), Expect::Created) => {
+            if model.composer.has_text(model.selected()) {
+                model.toasts.say(Level::Info, "the task is there", cx.now);
+            } else {
+                go_to(model, *task);
+            }
+        }
+        (_, Expect::Quit) => out.effect(Effect::Quit),
+        (Outcome::Done, Expect::Plain(Some(words))) => model.toasts.say(Level::Info, words, cx.now),
+        _ => {}
+    }
+    if let Outcome::Noted(note) = outcome {
+        model.toasts.say(Level::Info, crate::base::sanitize::lines(&note).into_owned(), cx.now);
+    }
+}

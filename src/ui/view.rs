@@ -1,0 +1,277 @@
+//! Drawing of the screen: panes, then what lies above them. Changes nothing; draws only what is visible.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::base::sanitize;
+use crate::engine::update::Level;
+use crate::text::wrap::{self, Break};
+use crate::text::{self as words, width};
+use crate::theme::Role;
+use crate::ui::action::Action;
+use crate::ui::detail::Tab;
+use crate::ui::layout::{Layout, Pane, Shape};
+use crate::ui::model::Model;
+use crate::ui::msg::Cx;
+use crate::ui::paint::{self, Edge};
+use crate::ui::tree::{FilterMode, Sort};
+use crate::ui::{asks, composer, detail, header, hints, layer, transcript, tree};
+
+/// Draws everything.
+pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let cursor = draw(model, cx, area, frame.buffer_mut());
+    if let Some(cursor) = cursor {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    paint::clear(buffer, screen, cx.theme, Role::Background);
+    let places = model.layout;
+    // Between a resize and the message about it the places may be those of another screen.
+    if places.screen != screen || places.shape == Shape::Tiny {
+        tiny(cx, screen, buffer);
+        return None;
+    }
+    header::view(model, cx, places.header, buffer);
+    frames(model, cx, &places, buffer);
+    let on_top = model.layers.is_empty();
+    let has = |pane: Pane| on_top && model.focus == pane;
+    let task = model.world.task(model.selected());
+    tree::view(&model.tree, &model.world, cx, has(Pane::Tree), places.tree, buffer);
+    let answer = asks::view(&model.asks, &model.world, cx, has(Pane::Asks), places.asks, buffer);
+    let end = model.key_of(Action::Bottom);
+    let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
+    let with = transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model };
+    detail::view(&model.detail, with, &model.world, cx, places.detail, buffer);
+    let withdraw = model.key_of(Action::Withdraw);
+    let with = composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw };
+    let written = composer::view(&model.composer, &with, cx, places.composer, buffer);
+    hints::view(model, cx, places.hints, buffer);
+    if has(Pane::Composer) {
+        completion(model, cx, &places, buffer);
+    }
+    toasts(model, cx, &places, buffer);
+    let mut cursor = written.or(answer.filter(|_| model.asks.is_writing()));
+    for layer in &model.layers {
+        cursor = layer::view(layer, model, cx, screen, buffer);
+    }
+    cursor
+}
+
+/// Says politely that nothing fits.
+fn tiny(cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let text = format!(
+        "Matrix needs 40 columns and 10 rows; here are {} and {}. Everything goes on meanwhile.",
+        screen.width, screen.height
+    );
+    let span = [words::Span::new(text, Role::Muted)];
+    let rows = wrap::spans(&span, usize::from(screen.width).max(1), &[], &[], Break::Words);
+    for (row, y) in rows.iter().zip(0..screen.height) {
+        paint::line(buffer, screen, y, &row.line(cx.theme));
+    }
+}
+
+fn edge(focused: bool) -> Edge {
+    if focused { Edge::Focused } else { Edge::Quiet }
+}
+
+fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
+    if places.shape == Shape::Tabs {
+        tab_line(model, cx, places.tabs, buffer);
+        let line = places.composer_rule;
+        let focused = model.focus == Pane::Composer;
+        let style = cx.theme.style(if focused { Role::BorderFocus } else { Role::Border });
+        for x in line.x..line.right() {
+            buffer.set_string(x, line.y, cx.theme.glyphs.rule, style);
+        }
+        let note = model.world.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
+        paint::heading_line(buffer, line, style, &Line::default(), &note.unwrap_or_default(), cx.theme);
+        return;
+    }
+    let on_top = model.layers.is_empty();
+    let left_focus = on_top && matches!(model.focus, Pane::Tree | Pane::Asks);
+    if places.left.width > 0 {
+        let note = tree_note(model, cx);
+        paint::frame(buffer, places.left, cx.theme, edge(left_focus), &Line::from("tasks"), &note);
+        if on_top && model.focus == Pane::Asks {
+            // The frame is shared; the title says which part has the keys.
+            retitle(cx, places.left, "tasks", buffer);
+        }
+    }
+    if places.asks_rule.height > 0 {
+        let title = Line::from("asks");
+        let count = Line::from(Span::styled(model.asks.len().to_string(), cx.theme.style(Role::Ask)));
+        rule(cx, places.asks_rule, left_focus, on_top && model.focus == Pane::Asks, &title, &count, buffer);
+    }
+    let right_focus = on_top && matches!(model.focus, Pane::Detail | Pane::Composer);
+    let (title, note) = detail_title(model, cx, places.right);
+    paint::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
+    rule(cx, places.composer_rule, right_focus, false, &Line::default(), &tabs(model, cx), buffer);
+}
+
+fn retitle(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {
+    buffer.set_string(area.x + 2, area.y, title, cx.theme.style(Role::Title));
+}
+
+/// Draws a line across a frame, with its own title.
+fn rule(
+    cx: &Cx<'_>,
+    area: Rect,
+    frame_focused: bool,
+    focused: bool,
+    title: &Line<'_>,
+    note: &Line<'_>,
+    buffer: &mut Buffer,
+) {
+    if area.width < 2 || area.height == 0 {
+        return;
+    }
+    let glyphs = cx.theme.glyphs;
+    let style = cx.theme.style(if frame_focused { Role::BorderFocus } else { Role::Border });
+    for x in area.x + 1..area.right() - 1 {
+        buffer.set_string(x, area.y, glyphs.rule, style);
+    }
+    buffer.set_string(area.x, area.y, glyphs.tee_right, style);
+    buffer.set_string(area.right() - 1, area.y, glyphs.tee_left, style);
+    let heading = cx.theme.style(if focused { Role::TitleFocus } else { Role::Title });
+    paint::heading_line(buffer, area, heading, title, note, cx.theme);
+}
+
+fn tree_note<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
+    let mut words = Vec::new();
+    if model.tree.mode() != FilterMode::All {
+        words.push(model.tree.mode().word());
+    }
+    if model.tree.sort() == Sort::Attention {
+        words.push("by attention");
+    }
+    Line::from(Span::styled(words.join(", "), cx.theme.style(Role::Warn)))
+}
+
+fn detail_title<'a>(model: &Model, cx: &Cx<'_>, area: Rect) -> (Line<'a>, Line<'a>) {
+    let Some(task) = model.world.task(model.selected()) else { return (Line::default(), Line::default()) };
+    let title = sanitize::line(&task.node.title).into_owned();
+    let title = if title.trim().is_empty() { "untitled".to_owned() } else { title };
+    let room = usize::from(area.width).saturating_sub(width::of(&title).min(usize::from(area.width) / 2) + 10);
+    (Line::from(title), detail::head_note(task, cx, room))
+}
+
+/// Returns the tabs of a task, the open one marked.
+fn tabs<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
+    let mut spans = Vec::new();
+    for (number, tab) in Tab::ALL.iter().enumerate() {
+        if number > 0 {
+            spans.push(Span::styled(format!(" {} ", cx.theme.glyphs.dot), cx.theme.style(Role::Faint)));
+        }
+        let role = if *tab == model.detail.tab { Role::Accent } else { Role::Faint };
+        spans.push(Span::styled(tab.word(), cx.theme.style(role)));
+    }
+    Line::from(spans)
+}
+
+/// Draws the line that stands for the panes where only one of them fits.
+fn tab_line(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let shown = |active: bool| theme.style(if active { Role::ChipActive } else { Role::Muted });
+    let in_detail = matches!(model.focus, Pane::Detail | Pane::Composer);
+    let mut spans = vec![Span::raw(" "), Span::styled(" tasks ", shown(model.focus == Pane::Tree)), Span::raw(" ")];
+    if !model.asks.is_empty() {
+        let active = model.focus == Pane::Asks;
+        let style = if active { shown(true) } else { theme.style(Role::Ask) };
+        spans.push(Span::styled(format!(" asks {} ", model.asks.len()), style));
+        spans.push(Span::raw(" "));
+    }
+    let used: usize = spans.iter().map(|span| width::of(&span.content)).sum();
+    let tabs: usize = Tab::ALL.iter().map(|tab| width::of(tab.word()) + 3).sum();
+    if used + tabs < usize::from(area.width) {
+        for tab in Tab::ALL {
+            spans.push(Span::styled(format!(" {} ", tab.word()), shown(in_detail && model.detail.tab == tab)));
+            spans.push(Span::raw(" "));
+        }
+    } else {
+        spans.push(Span::styled(format!(" {} ", model.detail.tab.word()), shown(in_detail)));
+    }
+    let title = model.world.title(model.selected());
+    let used: usize = spans.iter().map(|span| width::of(&span.content)).sum();
+    let room = usize::from(area.width).saturating_sub(used + 2);
+    paint::line(buffer, area, 0, &Line::from(spans));
+    if room > 6 && in_detail {
+        let inner = Rect { width: area.width.saturating_sub(1), ..area };
+        paint::right(buffer, inner, 0, &paint::fit(&title, room, theme.glyphs), theme.style(Role::Strong));
+    }
+}
+
+/// Offers how to go on with what is being written.
+fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
+    let Some(popup) = &model.composer.popup else { return };
+    let theme = cx.theme;
+    let widest =
+        popup.offers.iter().map(|offer| width::of(&offer.label) + width::of(&offer.note) + 4).max().unwrap_or(0);
+    let area = composer::popup_area(places.screen, places.composer, popup.offers.len(), widest);
+    if area.height < 3 {
+        return;
+    }
+    paint::clear(buffer, area, theme, Role::Popup);
+    let inner = paint::frame(buffer, area, theme, Edge::Focused, &Line::default(), &Line::default());
+    let height = usize::from(inner.height);
+    let top = (popup.cursor.chosen + 1).saturating_sub(height);
+    for ((at, offer), y) in popup.offers.iter().enumerate().skip(top).zip(0..inner.height) {
+        let row = Rect { y: inner.y + y, height: 1, ..inner };
+        let label = width::truncate(
+            &offer.label,
+            usize::from(row.width).saturating_sub(2),
+            width::Cut::Middle,
+            theme.glyphs.ellipsis,
+        );
+        let end = paint::text(buffer, row, (1, 0), &label, theme.style(Role::Text));
+        let room = usize::from(row.right().saturating_sub(end + 3));
+        let note = paint::fit(&offer.note, room, theme.glyphs);
+        paint::right(buffer, Rect { width: row.width.saturating_sub(1), ..row }, 0, &note, theme.style(Role::Muted));
+        if at == popup.cursor.chosen {
+            paint::tint(buffer, row, theme.style(Role::Selection));
+        }
+    }
+}
+
+/// Draws short words in the upper right corner, the newest lowest.
+fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let screen = places.screen;
+    let most = usize::from(screen.width).saturating_sub(8).min(60);
+    let mut y = screen.y + 2;
+    for toast in model.toasts.iter() {
+        let role = match toast.level {
+            Level::Info => Role::Text,
+            Level::Warning => Role::Warn,
+            Level::Error => Role::Error,
+        };
+        let text = width::visible(&toast.text);
+        let rows: Vec<_> = text
+            .lines()
+            .flat_map(|line| wrap::spans(&[words::Span::new(line.to_owned(), role)], most, &[], &[], Break::Words))
+            .take(6)
+            .collect();
+        let wide = rows.iter().map(words::Row::width).max().unwrap_or(0);
+        let wide = u16::try_from(wide + 4).unwrap_or(u16::MAX).min(screen.width);
+        let high = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
+        let area = Rect { x: screen.right() - wide - 1, y, width: wide, height: high };
+        if area.bottom() + 2 >= screen.bottom() {
+            break;
+        }
+        paint::clear(buffer, area, theme, Role::Popup);
+        let inner = paint::frame(buffer, area, theme, Edge::Quiet, &Line::default(), &Line::default());
+        for (row, at) in rows.iter().zip(0..inner.height) {
+            let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner };
+            paint::line(buffer, inner, at, &row.line(theme));
+        }
+        y = area.bottom();
+    }
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

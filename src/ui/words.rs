@@ -1,0 +1,162 @@
+//! How the screen says numbers, times and states. One place, so that the same thing is never said in two ways.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
+use crate::base::Timestamp;
+use crate::engine::command::SendMode;
+use crate::engine::snapshot::{TaskView, Wait};
+use crate::model::ask::AskKind;
+use crate::model::live::Activity;
+use crate::model::task::{Colour, Status};
+use crate::text::humane;
+use crate::theme::{Glyphs, Role};
+
+/// Returns a count of tokens: `812`, `41k`, `1.2M`.
+pub fn tokens(count: u64) -> String {
+    humane::count(count)
+}
+
+/// Returns how long something took.
+pub fn duration(millis: u64) -> String {
+    humane::took(Duration::from_millis(millis))
+}
+
+/// Returns the time from `since` to `now`. It is said once a second.
+pub fn elapsed(since: Timestamp, now: Timestamp) -> String {
+    humane::elapsed(Duration::from_millis(u64::try_from(now.as_millis() - since.as_millis()).unwrap_or(0)))
+}
+
+/// Returns how long until `until`, rounded up, so that it never says zero too early.
+pub fn remaining(until: Timestamp, now: Timestamp) -> String {
+    let millis = u64::try_from(until.as_millis() - now.as_millis()).unwrap_or(0);
+    let seconds = millis.div_ceil(1_000);
+    humane::elapsed(Duration::from_secs(seconds))
+}
+
+/// Returns the time of day as a person reads it.
+pub fn time_of_day(at: Timestamp, zone: &TimeZone) -> String {
+    humane::time_of_day(at, offset(at, zone))
+}
+
+/// Returns the day as a person reads it.
+pub fn day(at: Timestamp, zone: &TimeZone) -> String {
+    humane::date(at, offset(at, zone))
+}
+
+/// Tells whether two moments are on the same day.
+pub fn same_day(one: Timestamp, other: Timestamp, zone: &TimeZone) -> bool {
+    humane::day(one, offset(one, zone)) == humane::day(other, offset(other, zone))
+}
+
+/// Returns how far ahead of UTC clocks were at that moment: it is not the same in summer and in winter.
+fn offset(at: Timestamp, zone: &TimeZone) -> i32 {
+    let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    zone.to_offset(moment).seconds()
+}
+
+pub fn activity(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Idle => "idle",
+        Activity::Thinking => "thinking",
+        Activity::Streaming => "writing",
+        Activity::Tool => "tool",
+        Activity::Waiting => "waiting",
+        Activity::Retrying => "retrying",
+        Activity::Compacting => "compacting",
+        Activity::Stopped => "stopped",
+    }
+}
+
+/// Returns what a task is doing, or why it does nothing, in a word or two.
+pub fn doing(task: &TaskView) -> String {
+    if !task.asks.is_empty() {
+        return "ask".to_owned();
+    }
+    match &task.waits {
+        Some(Wait::Slot { ahead: 0 }) => return "next in line".to_owned(),
+        Some(Wait::Slot { ahead }) => return format!("{ahead} ahead"),
+        Some(Wait::Setup { .. }) => return "setting up".to_owned(),
+        Some(Wait::Task { .. }) => return "waits".to_owned(),
+        Some(Wait::Stalled { .. }) => return "stalled".to_owned(),
+        Some(Wait::Silence { .. }) => return "silent".to_owned(),
+        None => {}
+    }
+    match (task.node.status, task.activity) {
+        (_, Activity::Thinking | Activity::Streaming | Activity::Tool | Activity::Retrying | Activity::Compacting)
+        | (Status::InProgress, _) => activity(task.activity).to_owned(),
+        (Status::Draft, _) => "draft".to_owned(),
+        (Status::Pending | Status::Passed | Status::Failed | Status::Closed, _) => String::new(),
+    }
+}
+
+/// Returns the sign of a task's state and how it is coloured.
+pub fn state(task: &TaskView, is_root: bool, glyphs: &Glyphs) -> (&'static str, Role) {
+    if !task.asks.is_empty() {
+        return (glyphs.ask, Role::Ask);
+    }
+    let stuck = matches!(task.waits, Some(Wait::Stalled { .. } | Wait::Silence { .. }));
+    if stuck || task.retry.is_some() || task.activity == Activity::Retrying {
+        return (glyphs.working, Role::Warn);
+    }
+    if task.is_working() {
+        return (glyphs.working, Role::Working);
+    }
+    match task.node.status {
+        Status::Draft => (glyphs.draft, Role::Muted),
+        Status::Pending if is_root => (glyphs.root, Role::Accent),
+        Status::Pending => (glyphs.pending, Role::Muted),
+        Status::InProgress if is_root => (glyphs.root, Role::Accent),
+        Status::InProgress => (glyphs.sleeping, Role::Waiting),
+        Status::Passed => (glyphs.passed, Role::Ok),
+        Status::Failed => (glyphs.failed, Role::Error),
+        Status::Closed => (glyphs.closed, Role::Faint),
+    }
+}
+
+pub fn colour(colour: Colour) -> &'static str {
+    match colour {
+        Colour::Red => "red",
+        Colour::Orange => "orange",
+        Colour::Yellow => "yellow",
+        Colour::Green => "green",
+        Colour::Blue => "blue",
+        Colour::Purple => "purple",
+        Colour::Gray => "gray",
+    }
+}
+
+/// Every colour a task can have, in the order in which they are offered.
+pub const COLOURS: [Colour; 7] =
+    [Colour::Red, Colour::Orange, Colour::Yellow, Colour::Green, Colour::Blue, Colour::Purple, Colour::Gray];
+
+pub fn mode(mode: SendMode) -> &'static str {
+    match mode {
+        SendMode::Steer => "steer",
+        SendMode::Next => "next",
+        SendMode::Interrupt => "interrupt",
+    }
+}
+
+/// Returns what an Ask is about, in a word or two.
+pub fn ask_kind(kind: AskKind) -> &'static str {
+    match kind {
+        AskKind::Clarify => "question",
+        AskKind::Permission => "permission",
+        AskKind::LaunchFailed => "could not start",
+        AskKind::RetriesExhausted => "model unreachable",
+        AskKind::Budget => "budget spent",
+        AskKind::Loop => "repeats itself",
+        AskKind::TurnLimit => "turn limit",
+        AskKind::ModelStopped => "model stopped",
+        AskKind::CompactionFailed => "no summary",
+        AskKind::SetupHook => "setup failed",
+        AskKind::McpApproval => "new program",
+        AskKind::Review => "to review",
+    }
+}
+
+#[cfg(test)]
+#[path = "words_tests.rs"]
+mod tests;

@@ -1,0 +1,408 @@
+//! The engine: many agents at once against a model that answers at once, and a start with many that sleep.
+//!
+//! A crowd works in a process of its own, so that its memory and its time are nobody else's. Its limit is the same agents
+//! without an engine: one worktree, no tree, nobody who watches.
+
+use std::collections::HashMap;
+use std::process::Command as Process;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use mxd::base::{IdSource, ProjectId, SystemClock, TaskId, Timestamp};
+use mxd::config::paths::Home;
+use mxd::config::{Environment, Merged, merge};
+use mxd::engine::command::{Command, Draft, Start};
+use mxd::engine::models::Choice;
+use mxd::engine::update::Update;
+use mxd::engine::{Handle, Options};
+use mxd::model::event::{StopReason, TaskChanged};
+use mxd::model::tree::Tree;
+use mxd::model::usage::Tokens;
+use mxd::model::{Project, Status, TaskNode};
+use mxd::provider::{ApiError, Call, Listed, Provider, Response, ResponseBlock, Signal};
+use mxd::store::tree_file::TreeFile;
+use mxd::store::{Durability, RealDisk, Sessions, Store};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Barrier, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::report::{Report, Row, Target, Unit};
+use crate::rounds::paired;
+use crate::{Outcome, fixture, probe, turns, workshop};
+
+/// The first argument of a child of ours.
+pub const CHILD: &str = "--crowd";
+
+const AGENTS: usize = 64;
+const TURNS: usize = 50;
+const ROUNDS: usize = 3;
+const SLEEPING: usize = 200;
+
+pub fn measure(report: &mut Report) -> Outcome {
+    crowd_rows(report)?;
+    boot_row(report)
+}
+
+/// What a crowd came to.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Crowd {
+    /// From the moment when all of them were at work to the moment when the last had nothing left but to say so.
+    seconds: f64,
+    /// From the first command to the last completion: worktrees, and what is looked at before a task may pass, included.
+    total_seconds: f64,
+    /// In `seconds`.
+    cpu_seconds: f64,
+    peak_bytes: u64,
+}
+
+/// Calls a tool so many times in every conversation, then says `done`. The first answers wait until all agents are there.
+struct AtOnce {
+    turns: usize,
+    answered: Mutex<HashMap<Vec<u8>, usize>>,
+    all: Barrier,
+    begun: OnceLock<(Instant, f64)>,
+    finished: AtomicUsize,
+    ended: OnceLock<(Instant, f64)>,
+    agents: usize,
+    failures: AtomicUsize,
+}
+
+impl AtOnce {
+    fn new(agents: usize, turns: usize) -> Self {
+        Self {
+            turns,
+            answered: Mutex::default(),
+            all: Barrier::new(agents),
+            begun: OnceLock::new(),
+            finished: AtomicUsize::new(0),
+            ended: OnceLock::new(),
+            agents,
+            failures: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns which answer this is in its conversation: the card near its beginning says whose it is.
+    fn number(&self, body: &[u8]) -> usize {
+        const MARK: &[u8] = b"\\nTask: ";
+        let card = memchr::memmem::find(body, MARK).map_or(&[][..], |at| &body[at..]);
+        let end = memchr::memmem::find(&card[MARK.len().min(card.len())..], b"\\n").unwrap_or_default();
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = answered.entry(card[..end + MARK.len()].to_vec()).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    fn response(&self, number: usize) -> Result<Response, ApiError> {
+        let (name, input) = match number {
+            number if number < self.turns => {
+                ("read_file", format!(r#"{{"path":"notes.txt","offset":{}}}"#, number + 1))
+            }
+            _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
+        };
+        let calls = workshop::call(&format!("call_{number}"), name, &input);
+        if calls.is_err() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(Response {
+            blocks: calls.into_iter().map(ResponseBlock::ToolUse).collect(),
+            tokens: Tokens { input: 1_000, output: 50, ..Tokens::default() },
+            usage_reported: true,
+            stop: StopReason::ToolUse,
+            cut_call: None,
+            model: "bench".to_owned(),
+        })
+    }
+}
+
+impl Provider for AtOnce {
+    fn respond(
+        &self,
+        call: Call,
+        _: mpsc::Sender<Signal>,
+        _: CancellationToken,
+    ) -> BoxFuture<'_, Result<Response, ApiError>> {
+        Box::pin(async move {
+            let number = self.number(&call.body);
+            if number == 0 {
+                self.all.wait().await;
+                self.begun.get_or_init(now);
+            }
+            if number == self.turns && self.finished.fetch_add(1, Ordering::Relaxed) + 1 == self.agents {
+                self.ended.get_or_init(now);
+            }
+            self.response(number)
+        })
+    }
+
+    fn count_tokens(&self, _: Call, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+/// A project in a folder of its own.
+struct Site {
+    folder: tempfile::TempDir,
+    home: Home,
+    project: Project,
+    ids: IdSource,
+}
+
+impl Site {
+    fn new() -> Outcome<Self> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let path = folder.path().join("app");
+        std::fs::create_dir(&path)?;
+        std::fs::write(path.join("notes.txt"), fixture::text(1_500))?;
+        for arguments in ["init -q -b main", "add .", "-c user.name=A -c user.email=a@b.c commit -q -m start"] {
+            let done = Process::new("git").args(arguments.split(' ')).current_dir(&path).status()?;
+            if !done.success() {
+                return Err(format!("git {arguments} failed").into());
+            }
+        }
+        let ids = fixture::ids();
+        let project = Project {
+            id: ProjectId::fresh(&ids),
+            name: "app".to_owned(),
+            path: std::fs::canonicalize(path)?,
+            base_branch: "main".to_owned(),
+            created_at: Timestamp::EPOCH,
+            extra: serde_json::Map::new(),
+        };
+        let home = Home::locate(Some(folder.path().join("data").as_os_str()), None, None)?;
+        Ok(Self { folder, home, project, ids })
+    }
+
+    async fn open(&self, provider: Arc<dyn Provider>) -> Outcome<Handle> {
+        let mut merged: Merged = merge(&Environment::new(|_| None), &[])?;
+        merged.settings.max_running = u32::try_from(AGENTS + 1)?;
+        let options = Options {
+            home: self.home.clone(),
+            project: self.project.clone(),
+            merged,
+            choice: Choice::default(),
+            budget: None,
+            hold: false,
+            scripted: Some(provider),
+            clock: Arc::new(SystemClock),
+            ids: self.ids.clone(),
+        };
+        Ok(mxd::engine::open(options).await?)
+    }
+}
+
+fn crowd_rows(report: &mut Report) -> Outcome {
+    let what = |figure: &str| format!("engine, {AGENTS} agents, {TURNS} turns each: {figure}");
+    let names = ["turns", "turns, from the first command to the last completion", "processor", "memory"].map(what);
+    if !names.iter().any(|name| report.wants(name)) {
+        return Ok(());
+    }
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        rounds.push((in_child("engine")?, in_child("bare")?));
+    }
+    let turns = (AGENTS * TURNS) as f64;
+    let median = |figure: &dyn Fn(&(Crowd, Crowd)) -> f64| {
+        let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    };
+    let bare = "the same agents without an engine, in one folder";
+    let mut row = |what: &str, unit, figure: &dyn Fn(&Crowd) -> f64, target| {
+        report.add(&Row {
+            what: what.to_owned(),
+            ours: median(&|(ours, _)| figure(ours)),
+            limit: median(&|(_, limit)| figure(limit)),
+            unit,
+            ratio: median(&|(ours, limit)| figure(ours) / figure(limit)),
+            against: bare.to_owned(),
+            target,
+        })
+    };
+    row(&names[0], Unit::PerSecond, &|crowd| turns / crowd.seconds, Target::AtLeast(0.5))?;
+    row(&names[1], Unit::PerSecond, &|crowd| turns / crowd.total_seconds, Target::None)?;
+    row(&names[2], Unit::NanosPerTurn, &|crowd| crowd.cpu_seconds * 1e9 / turns, Target::None)?;
+    row(&names[3], Unit::Bytes, &|crowd| crowd.peak_bytes as f64, Target::None)
+}
+
+fn in_child(kind: &str) -> Outcome<Crowd> {
+    let output = Process::new(std::env::current_exe()?).arg(CHILD).arg(kind).output()?;
+    serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned().into())
+}
+
+/// The child: works, and says what it took.
+pub fn child(arguments: &[String]) -> Outcome {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let crowd = match arguments {
+        [kind] if kind == "engine" => runtime.block_on(with_engine())?,
+        [kind] if kind == "bare" => runtime.block_on(without_engine())?,
+        _ => return Err("a crowd works with an engine or bare".into()),
+    };
+    let mut out = std::io::stdout().lock();
+    Ok(std::io::Write::write_all(&mut out, &serde_json::to_vec(&crowd)?)?)
+}
+
+async fn with_engine() -> Outcome<Crowd> {
+    let site = Site::new()?;
+    let provider = Arc::new(AtOnce::new(AGENTS, TURNS));
+    let handle = site.open(Arc::clone(&provider) as Arc<dyn Provider>).await?;
+    let (snapshot, mut watcher) = handle.look().await?;
+    let begun = Instant::now();
+    for number in 0..AGENTS {
+        let draft = Draft { title: format!("Agent {number}"), ..Draft::default() };
+        handle.command(Command::Create { parent: snapshot.root, before: None, draft, start: Start::Now }).await?;
+    }
+    let mut passed = 0;
+    while passed < AGENTS {
+        match watcher.next().await {
+            Update::Task { task } if task.node.status == Status::Failed => {
+                return Err(format!("{} failed: {:?}", task.node.title, task.node.results).into());
+            }
+            Update::Event { event, .. } => passed += usize::from(event.body.kind() == "done_notified"),
+            Update::Resync => return Err("the watcher fell behind".into()),
+            Update::Ended => return Err("the engine ended".into()),
+            Update::Task { .. }
+            | Update::Removed { .. }
+            | Update::Live { .. }
+            | Update::Project { .. }
+            | Update::Notice { .. }
+            | Update::Quiet => {}
+        }
+    }
+    let crowd = tally(begun, &provider)?;
+    handle.quit().await;
+    drop(site.folder);
+    Ok(crowd)
+}
+
+async fn without_engine() -> Outcome<Crowd> {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let root = folder.path().join("work");
+    std::fs::create_dir_all(&root)?;
+    std::fs::write(root.join("notes.txt"), fixture::text(1_500))?;
+    let store = turns::open(folder.path(), Durability::Sync)?;
+    let provider = Arc::new(AtOnce::new(AGENTS, TURNS));
+    let ids = fixture::ids();
+    let begun = Instant::now();
+    let agents = (0..AGENTS).map(|_| {
+        let provider = Arc::clone(&provider) as Arc<dyn Provider>;
+        let (store, root, data, task) = (store.clone(), root.clone(), folder.path().to_owned(), TaskId::fresh(&ids));
+        tokio::spawn(async move { turns::run(&store, task, &root, &data, provider).await })
+    });
+    for agent in futures::future::join_all(agents).await {
+        agent??;
+    }
+    tally(begun, &provider)
+}
+
+fn tally(begun: Instant, provider: &AtOnce) -> Outcome<Crowd> {
+    let (first, cpu_before) = provider.begun.get().ok_or("nobody was at work")?;
+    let (last, cpu_after) = provider.ended.get().ok_or("not everybody got to the end")?;
+    if provider.failures.load(Ordering::Relaxed) > 0 {
+        return Err("a call could not be made".into());
+    }
+    Ok(Crowd {
+        seconds: last.duration_since(*first).as_secs_f64(),
+        total_seconds: begun.elapsed().as_secs_f64(),
+        cpu_seconds: cpu_after - cpu_before,
+        peak_bytes: probe::status_bytes("VmHWM:")?,
+    })
+}
+
+fn now() -> (Instant, f64) {
+    (Instant::now(), cpu_seconds().unwrap_or_default())
+}
+
+/// Returns what this process has used of the processors, all threads together.
+fn cpu_seconds() -> Outcome<f64> {
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = stat.rsplit_once(") ").ok_or("the system does not tell")?.1.split(' ').collect();
+    let [user, system] = [fields[11], fields[12]].map(str::parse::<f64>);
+    Ok((user? + system?) / TICKS)
+}
+
+/// A start with many sleeping tasks, against reading what is active in their sessions.
+fn boot_row(report: &mut Report) -> Outcome {
+    let what = format!("engine, start with {SLEEPING} sleeping tasks of 1 MB each");
+    if !report.wants(&what) {
+        return Ok(());
+    }
+    let site = Site::new()?;
+    let folder = site.home.project(site.project.id);
+    std::fs::create_dir_all(folder.sessions())?;
+    let mut tree = Tree::new(TaskNode {
+        status: Status::Passed,
+        ..TaskNode::new(TaskId::fresh(&site.ids), "root", "orchestrator", Timestamp::EPOCH)
+    });
+    let mut written = Vec::new();
+    for number in 0..SLEEPING {
+        let session = fixture::Fixture::write(&folder.sessions(), 1_000_000, 20_000)?;
+        let node = TaskNode {
+            status: Status::InProgress,
+            ..TaskNode::new(session.task, format!("Sleeper {number}"), "engineer", Timestamp::EPOCH)
+        };
+        tree.insert(node, tree.root_id())?;
+        written.push(session);
+    }
+    TreeFile::new(Arc::new(RealDisk), folder.tree()).save(&tree)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(put_to_sleep(&site, &written, &tree))?;
+    let provider = Arc::new(AtOnce::new(1, 0));
+    let start = || -> Outcome {
+        runtime.block_on(async {
+            let handle = site.open(Arc::clone(&provider) as Arc<dyn Provider>).await?;
+            let (snapshot, _) = handle.look().await?;
+            let awake = snapshot.tasks.iter().filter(|task| task.alive).count();
+            handle.quit().await;
+            if snapshot.quiet && awake == 0 { Ok(()) } else { Err(format!("{awake} are awake").into()) }
+        })
+    };
+    let sessions = Sessions::new(Arc::new(RealDisk), folder.sessions());
+    let read = || -> Outcome {
+        for session in &written {
+            std::hint::black_box(sessions.active(session.task)?.state());
+        }
+        Ok(())
+    };
+    let result = paired(start, read)?;
+    let asked = provider.answered.lock().unwrap_or_else(PoisonError::into_inner).len();
+    if asked > 0 {
+        return Err(format!("{asked} sleeping agents asked their model").into());
+    }
+    report.add(&Row {
+        what,
+        ours: nanos(result.ours),
+        limit: nanos(result.limit),
+        unit: Unit::NanosPerCall,
+        ratio: 1.0 / result.speed,
+        against: "reading what is active in their sessions".to_owned(),
+        target: Target::AtMost(2.0),
+    })
+}
+
+fn nanos(time: Duration) -> f64 {
+    time.as_nanos() as f64
+}
+
+/// Ends every conversation with the agent's own word, so that nothing is owed.
+async fn put_to_sleep(site: &Site, written: &[fixture::Fixture], tree: &Tree) -> Outcome {
+    use mxd::base::TurnId;
+    use mxd::model::event::{AssistantText, TurnEnded};
+    let folder = site.home.project(site.project.id);
+    let store: Store = turns::open_at(&folder.sessions(), &folder.blobs(), Durability::Os)?;
+    for session in written {
+        let rest = TurnEnded { turn: TurnId::fresh(&site.ids), stop: StopReason::EndTurn };
+        let bodies = vec![AssistantText { text: "I wait.".to_owned() }.into(), rest.into()];
+        store.submit(session.task, None, bodies).await?;
+    }
+    let root = tree.get(tree.root_id()).ok_or("there is no root")?.clone();
+    store.append(tree.root_id(), None, TaskChanged::Set { node: Box::new(root) }).await?;
+    store.close();
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! A start with many sleeping agents: nothing is asked, nothing is started, nothing is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use mxd::base::{MessageId, TurnId};
+use mxd::git::branch;
+use mxd::model::event::{AssistantText, Body, MessagesConsumed, StopReason, TurnEnded};
+use mxd::model::message::{Message, Source};
+use mxd::model::{Status, TaskNode};
+
+use crate::cli_support::{Project, World, now};
+use crate::engine_support::Running;
+use crate::support::mock::{Mock, Script, answer};
+
+const SLEEPING: usize = 200;
+/// How many of them have a worktree with something uncommitted in it.
+const WITH_WORKTREES: usize = 12;
+
+/// A conversation that has come to rest: spoken to, answered, asleep.
+fn at_rest(project: &Project<'_>) -> Vec<Body> {
+    let id = MessageId::fresh(&project.world.ids);
+    let message = Message { id, from: Source::User, body: "Begin.".to_owned(), images: Vec::new(), at: now() };
+    vec![
+        message.into(),
+        MessagesConsumed { ids: vec![id] }.into(),
+        AssistantText { text: "I wait.".to_owned() }.into(),
+        TurnEnded { turn: TurnId::fresh(&project.world.ids), stop: StopReason::EndTurn }.into(),
+    ]
+}
+
+fn plant(project: &Project<'_>) {
+    let root = TaskNode { status: Status::Passed, ..project.task("orchestrator") };
+    let mut tasks = Vec::new();
+    for number in 0..SLEEPING {
+        let mut node = TaskNode { status: Status::InProgress, ..project.task(&format!("Sleeper {number}")) };
+        if number < WITH_WORKTREES {
+            let (name, place) =
+                (branch::name(node.id, &node.title), project.folder.worktrees().join(format!("w{number}")));
+            let args = ["worktree", "add", "-q", "-b", &name, &place.to_string_lossy()].map(str::to_owned);
+            project.world.git(&project.path, args);
+            fs::write(place.join("loose.txt"), "one\ntwo\n").unwrap();
+            (node.branch, node.worktree) = (Some(name), Some(fs::canonicalize(place).unwrap()));
+        }
+        tasks.push(node);
+    }
+    project.plant(&root, &tasks);
+    let store = project.store();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let rest = tasks.iter().map(|task| store.submit(task.id, None, at_rest(project)));
+    runtime.block_on(futures::future::try_join_all(rest)).unwrap();
+}
+
+/// Puts programs in front of the real ones that leave a note of every start.
+fn notes_of_starts(world: &World) -> (String, PathBuf) {
+    let (folder, notes) = (world.folder("noted"), world.root().join("starts"));
+    let path = std::env::var("PATH").unwrap();
+    for program in ["git", "bash", "sh"] {
+        let real = path.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.exists()).unwrap();
+        let note = format!("#!/bin/sh\necho {program} \"$@\" >> {}\nexec {} \"$@\"\n", notes.display(), real.display());
+        fs::write(folder.join(program), note).unwrap();
+        fs::set_permissions(folder.join(program), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    (format!("{}:{path}", folder.display()), notes)
+}
+
+fn sizes(folder: &Path) -> BTreeMap<PathBuf, u64> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    entries.map(|entry| (entry.path(), entry.metadata().unwrap().len())).collect()
+}
+
+#[test]
+fn two_hundred_sleeping_tasks_start_without_a_request_a_process_or_a_byte() {
+    let world = World::new();
+    let mock = Mock::start(Script::new().fail_when_exhausted().turn(answer().hold("measured").text("I look at them.")));
+    let project = world.project("app");
+    plant(&project);
+    let (path, notes) = notes_of_starts(&world);
+    let before = sizes(&project.folder.sessions());
+    let command = |args: &[&str]| {
+        let mut command = world.mxd_command(&project.path);
+        command.args(["run", "--json"]).args(args).env("PATH", &path);
+        command.env("ANTHROPIC_API_KEY", "sk-test").env("ANTHROPIC_BASE_URL", mock.url());
+        command
+    };
+    let begun = Instant::now();
+    let ran = Running::start(command(&[])).end();
+    println!("{SLEEPING} sleeping tasks: started and ended in {:?}", begun.elapsed());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(ran.out.lines().count(), 1, "it says how it stands and nothing else");
+    assert_eq!(mock.count(), 0);
+    assert_eq!(sizes(&project.folder.sessions()), before);
+    assert_eq!(fs::read_to_string(&notes).unwrap_or_default(), "");
+
+    // While the root is kept waiting by its model, every worktree is looked at, and still nothing is started for it.
+    let mut running = Running::start(command(&["How", "are", "they?"]));
+    for _ in 0..WITH_WORKTREES {
+        let told = running.until("a worktree is measured", |line| line["task"]["diff"]["dirty"] == true);
+        assert_eq!(told["task"]["diff"]["added"], 2, "{told:#}");
+    }
+    assert_eq!(fs::read_to_string(&notes).unwrap_or_default(), "");
+    mock.open("measured");
+    assert_eq!(running.end().code, 0);
+    assert_eq!(mock.count(), 1);
+    let after = sizes(&project.folder.sessions());
+    let touched: Vec<_> = after.iter().filter(|(path, size)| before.get(*path) != Some(size)).collect();
+    assert_eq!(touched.len(), 1, "only the root was spoken to: {touched:?}");
+}

@@ -1,0 +1,265 @@
+//! Where agents work: the setup hook, copied files, worktrees that somebody took away, other projects.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use mxd::git::branch;
+use mxd::model::{Status, TaskNode};
+use serde_json::{Value, json};
+
+use crate::cli_support::{Project, World};
+use crate::engine_support::{agent, bash, call, done, play, root, say};
+
+/// Writes a file of the repository and commits it.
+fn commit(project: &Project<'_>, name: &str, content: &str) {
+    let path = project.path.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, content).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    project.world.git(&project.path, ["add", "-f", name]);
+    project.world.git(&project.path, ["commit", "-q", "-m", name]);
+}
+
+const HOOK: &str = ".mxd/hooks/setup_worktree.sh";
+
+/// A project whose setup hook fails until the file `fine` lies in its folder.
+fn with_failing_hook(world: &World) -> Project<'_> {
+    play(world, json!([root(json!([])), agent("Painter", json!([bash("cat ready.txt"), done("passed", "painted")]))]));
+    let project = world.project("app");
+    let hook = "echo preparing $MXD_BRANCH\n[ -e \"$MXD_PROJECT/../fine\" ] || { echo no brush >&2; exit 7; }\n\
+                echo yes > ready.txt; echo ready.txt >> $(git rev-parse --git-path info/exclude)\n";
+    commit(&project, HOOK, hook);
+    project.new_task("Painter");
+    project
+}
+
+#[test]
+fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
+    let world = World::new();
+    let project = with_failing_hook(&world);
+    let ran = project.run([]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    for said in ["failed with exit code 7", "preparing mxd/", "no brush", "1. Try again", "2. Go on without it", "3. "]
+    {
+        assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
+    }
+    assert_eq!(project.status("Painter"), "in_progress");
+    // Still broken: the same question again, and only one.
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "1"]).ok();
+    assert_eq!(project.run([]).code, 2);
+    let asks = project.asks();
+    assert_eq!(asks.len(), 1, "{asks:?}");
+    fs::write(world.root().join("fine"), "").unwrap();
+    project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "Try again"]).ok();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(project.status("Painter"), "passed");
+    assert!(project.log("Painter").contains("yes"), "the hook had done its work");
+}
+
+#[test]
+fn one_may_go_on_without_the_setup_hook() {
+    let world = World::new();
+    let project = with_failing_hook(&world);
+    assert_eq!(project.run([]).code, 2);
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "2"]).ok();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(project.status("Painter"), "passed");
+    assert!(project.log("Painter").contains("No such file"), "the hook did not run");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_set_up_may_be_left_and_the_task_above_learns_of_it() {
+    let world = World::new();
+    let project = with_failing_hook(&world);
+    assert_eq!(project.run([]).code, 2);
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "3"]).ok();
+    assert_eq!(project.status("Painter"), "failed");
+    assert_eq!(project.asks().len(), 0);
+    project.run([]).ok();
+    assert_eq!(project.log("orchestrator").matches("could not be set up").count(), 1);
+    assert_eq!(project.run([]).ok(), "", "it is not started again by itself");
+}
+
+#[test]
+fn ignored_files_that_are_asked_for_are_copied_into_a_new_worktree_and_others_are_not() {
+    let world = World::new();
+    play(
+        &world,
+        json!([root(json!([])), agent("Painter", json!([bash("cat .env keys/a.pem; ls"), done("passed", "painted")]))]),
+    );
+    let project = world.project("app");
+    commit(&project, ".gitignore", ".env\nkeys/\nbuild/\n");
+    commit(&project, ".worktreeinclude", ".env\nkeys/*.pem\n");
+    for (name, text) in [(".env", "COLOUR=blue"), ("keys/a.pem", "sesame"), ("keys/b.txt", "no"), ("build/out", "no")] {
+        let path = project.path.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    project.new_task("Painter");
+    project.run([]).ok();
+    let place = project.worktree("Painter");
+    assert_eq!(fs::read_to_string(place.join(".env")).unwrap(), "COLOUR=blue");
+    assert_eq!(fs::read_to_string(place.join("keys/a.pem")).unwrap(), "sesame");
+    assert!(!place.join("keys/b.txt").exists() && !place.join("build").exists());
+    assert!(project.log("Painter").contains("2 ignored files"), "the agent is told");
+}
+
+#[test]
+fn a_worktree_that_somebody_deleted_is_made_again_from_its_branch_and_the_agent_is_told() {
+    let world = World::new();
+    let work = "echo one > file.txt && git add . && git commit -qm 'First round'";
+    play(
+        &world,
+        json!([
+            root(json!([])),
+            agent(
+                "Painter",
+                json!([
+                    bash(work),
+                    done("passed", "first"),
+                    bash("cat file.txt"),
+                    { "when": { "result": "one" }, "calls": [{ "tool": "done", "input": { "status": "passed", "result": "second" } }] },
+                ])
+            ),
+        ]),
+    );
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    project.run([]).ok();
+    let place = project.worktree("Painter");
+    fs::remove_dir_all(&place).unwrap();
+    project.mxd(["send", &painter, "Look again."]).ok();
+    project.run([]).ok();
+    assert_eq!(project.node("Painter")["results"][1]["result"], "second");
+    assert_eq!(fs::read_to_string(place.join("file.txt")).unwrap(), "one\n");
+    let log = project.log("Painter");
+    assert_eq!(log.matches("was made again").count(), 1, "{log}");
+}
+
+#[test]
+fn a_kill_in_the_middle_of_making_a_branch_is_mended_by_the_next_start() {
+    let world = World::new();
+    play(&world, json!([agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let mut painter = TaskNode { status: Status::InProgress, ..project.task("Painter") };
+    let branch = branch::name(painter.id, "Painter");
+    painter.worktree = Some(project.folder.worktrees().join("painter"));
+    painter.branch = Some(branch.clone());
+    project.plant(&project.task("orchestrator"), std::slice::from_ref(&painter));
+    project.append(painter.id, vec![project.message("Begin.").into()]);
+    let lock = project.path.join(format!(".git/refs/heads/{branch}.lock"));
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(project.status("Painter"), "passed");
+    assert!(!lock.exists());
+}
+
+#[test]
+fn one_project_speaks_to_another_that_is_not_open_and_that_one_is_woken_by_it() {
+    let world = World::new();
+    let letter = json!({ "project": "right", "message": "The interface has changed." });
+    play(
+        &world,
+        json!([
+            { "name": "left", "when": { "first": "Tell them." },
+              "turns": [call("list_projects", json!({})), call("send_message_to_project", letter), say("Told.")] },
+            { "name": "right", "when": { "first": "The interface has changed." }, "turns": [say("Understood.")] },
+        ]),
+    );
+    let (left, right) = (world.project("left"), world.project("right"));
+    let ran = left.run(["Tell them."]);
+    assert!(ran.out.contains("Told."), "{ran:?}");
+    assert!(left.log("orchestrator").contains("is not open; it reads the message when it is opened next"));
+    let ran = right.run([]);
+    assert!(ran.out.contains("Understood."), "{ran:?}");
+    let log = right.log("orchestrator");
+    assert_eq!(log.matches("The interface has changed.").count(), 1, "{log}");
+    assert_eq!(right.run([]).ok(), "", "it is taken in once");
+    assert_eq!(letters(&right.folder.root().join("inbox")), 0);
+}
+
+#[test]
+fn one_project_speaks_to_another_that_is_at_work() {
+    let world = World::new();
+    let letter = json!({ "project": "right", "message": "Stop waiting." });
+    let waits = "until [ -e told ]; do sleep 0.05; done";
+    play(
+        &world,
+        json!([
+            { "name": "left", "when": { "first": "Tell them." },
+              "turns": [call("send_message_to_project", letter), say("Told.")] },
+            { "name": "right", "when": { "first": "Wait." }, "turns": [
+                bash(waits),
+                { "when": { "last": "Stop waiting." }, "text": "I heard it." },
+            ] },
+        ]),
+    );
+    let (left, right) = (world.project("left"), world.project("right"));
+    let mut running = right.start(&["Wait."]);
+    running.until_it_works();
+    left.run(["Tell them."]).ok();
+    assert!(left.log("orchestrator").contains("Sent to \"right\"."));
+    running.until("the letter is there", |line| line["event"]["body"]["from"]["source"] == "cross_project");
+    fs::write(right.path.join("told"), "").unwrap();
+    let ran = running.end();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("I heard it."), "{ran:?}");
+}
+
+fn letters(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, |entries| entries.flatten().filter(is_letter).count())
+}
+
+fn is_letter(entry: &fs::DirEntry) -> bool {
+    entry.path().extension().is_some_and(|ending| ending == "json")
+}
+
+#[test]
+fn a_launch_that_fails_is_told_above_and_asked_about() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    project.new_task("Painter");
+    // The branch that the worktree would start from is gone.
+    world.git(&project.path, ["checkout", "-q", "-b", "elsewhere"]);
+    world.git(&project.path, ["branch", "-q", "-D", "main"]);
+    let ran = project.run([]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.out.contains("could not be started. Try again?"), "{ran:?}");
+    assert_eq!(project.log("orchestrator").matches("could not be started").count(), 1);
+    world.git(&project.path, ["branch", "-q", "main"]);
+    let asks = project.asks();
+    assert_eq!(asks.len(), 1, "{asks:?}");
+    project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "1"]).ok();
+    project.run([]).ok();
+    let node = project.node("Painter");
+    assert_eq!(node["status"], "passed", "{node:#}");
+    let verdicts: Vec<&Value> = node["results"].as_array().unwrap().iter().map(|round| &round["verdict"]).collect();
+    assert_eq!(verdicts, ["failed", "passed"]);
+}
+
+#[test]
+fn a_launch_that_failed_and_was_left_is_not_tried_again_by_itself() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    world.git(&project.path, ["checkout", "-q", "-b", "elsewhere"]);
+    world.git(&project.path, ["branch", "-q", "-D", "main"]);
+    assert_eq!(project.run([]).code, 2);
+    project.mxd(["answer", project.asks()[0]["id"].as_str().unwrap(), "Leave it"]).ok();
+    assert_eq!(project.run([]).ok(), "");
+    assert_eq!(project.status("Painter"), "failed");
+    world.git(&project.path, ["branch", "-q", "main"]);
+    project.mxd(["send", &painter, "Now."]).ok();
+    project.run([]).ok();
+    assert_eq!(project.status("Painter"), "passed");
+}

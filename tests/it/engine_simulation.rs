@@ -1,0 +1,45 @@
+//! The orchestrator in a simulated world: a disk, launches, agents and a person that do whatever a seed says, in any
+//! order a driver could see, with crashes between any two steps. The agents are real runs on a made-up model. Rules are
+//! checked at every step, and again when everybody has had the time to finish.
+//!
+//! `MXD_SIM_SEEDS=N` runs more seeds, `MXD_SIM_SEED=N` replays one.
+
+mod agents;
+mod dice;
+mod disk;
+mod driver;
+mod model;
+mod person;
+mod rules;
+mod tally;
+mod world;
+
+use tally::Tally;
+use world::World;
+
+const SEEDS: u64 = 3_000;
+const STEPS: u32 = 250;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|value| value.parse().ok())
+}
+
+#[test]
+fn no_interleaving_of_crashes_faults_and_commands_breaks_a_rule() {
+    let only = number("MXD_SIM_SEED");
+    let seeds = only.map_or(0..number("MXD_SIM_SEEDS").unwrap_or(SEEDS), |seed| seed..seed + 1);
+    let mut total = Tally::default();
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            world.step();
+        }
+        world.settle();
+        total += &world.tally;
+    }
+    println!("{count} seeds × {} steps: {total}", total.of("steps") / count.max(1));
+    if only.is_none() {
+        total.assert_everything_happened();
+    }
+}

@@ -1,0 +1,220 @@
+//! Carries out what the machine wants: at some time, in some order, or not at all.
+
+use mxd::agent::fork::Target;
+use mxd::agent::machine::{Delivery, Input as RunInput};
+use mxd::base::TaskId;
+use mxd::engine::machine::{Effect, Input, LaunchFailure, Ticket};
+use mxd::model::event::Body;
+
+use super::agents::Word;
+use super::disk::{Write, Writer};
+use super::rules;
+use super::world::World;
+
+/// Something slow that was asked for.
+pub enum Job {
+    Clear(Ticket),
+    Restore(Ticket),
+    Copy { ticket: Ticket, to: TaskId, target: Target },
+}
+
+/// A launch that has not become a run.
+#[derive(Default)]
+pub struct Launch {
+    pub without_setup: bool,
+    pub cancelled: bool,
+}
+
+impl World {
+    pub fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Append { ticket, task, bodies } => {
+                self.disk.queue.push_back(Write { task, by: Writer::Engine(ticket), bodies, unless: None });
+            }
+            Effect::SendOnce { ticket, task, message, .. } => {
+                self.tally.count("completions redone");
+                let unless = Some(message.id);
+                let bodies = vec![(*message).into()];
+                self.disk.queue.push_back(Write { task, by: Writer::Engine(ticket), bodies, unless });
+            }
+            Effect::SaveTree { ticket, tree } => {
+                assert!(self.saving.is_none(), "seed {}: two saves of the tree at once", self.seed);
+                self.saving = Some((ticket, tree));
+            }
+            Effect::Launch(order) => {
+                rules::check_launch(self, &order);
+                self.tally.count("launches");
+                let launch = Launch { without_setup: order.without_setup || order.place.is_none(), cancelled: false };
+                self.launches.insert(order.node.id, launch);
+            }
+            Effect::CancelLaunch { task } => {
+                if let Some(launch) = self.launches.get_mut(&task) {
+                    launch.cancelled = true;
+                }
+            }
+            Effect::Hear { task, event, delivery } => self.tell(task, Word::Heard(event, delivery)),
+            Effect::Withdraw { task, messages } => self.tell(task, Word::Withdraw(messages)),
+            Effect::Interrupt { task } => self.tell(task, Word::Interrupt),
+            Effect::Teardown { task, reason } => self.tell(task, Word::Teardown(reason)),
+            Effect::Background { .. } | Effect::Kill { .. } | Effect::Notify(_) => {}
+            Effect::Clear { ticket, .. } => self.jobs.push(Job::Clear(ticket)),
+            Effect::Restore { ticket, .. } => self.jobs.push(Job::Restore(ticket)),
+            Effect::Copy { ticket, from, to, title, description } => {
+                self.jobs.push(Job::Copy { ticket, to, target: Target { source: from, title, description } });
+            }
+            Effect::Wake { timer, at } => self.timers.push((at, timer)),
+            Effect::Reply { ticket, result } => rules::replied(self, ticket, &result),
+            Effect::Respond { ticket, result } => {
+                let task = self.requests.remove(&ticket);
+                assert!(task.is_some(), "seed {}: request {ticket} was answered twice", self.seed);
+                if result.is_err() {
+                    self.tally.count("requests refused");
+                }
+                if let Some(run) = task.and_then(|task| self.runs.get_mut(&task)) {
+                    run.respond(ticket, result);
+                }
+            }
+            Effect::Ended => {
+                let nobody = self.runs.is_empty() && self.launches.is_empty();
+                assert!(nobody, "seed {}: ended with somebody at work", self.seed);
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Says a word to a run, if there is one to hear it.
+    fn tell(&mut self, task: TaskId, word: Word) {
+        if let Some(run) = self.runs.get_mut(&task) {
+            run.mailbox.push_back(word);
+        }
+    }
+
+    fn fails(&mut self, percent: usize) -> bool {
+        !self.calm && self.dice.chance(percent)
+    }
+
+    pub fn write(&mut self) {
+        if self.fails(2) {
+            return self.refuse_write();
+        }
+        let Some((write, events)) = self.disk.write_one(&self.ids, self.now()) else { return };
+        for event in &events {
+            match &event.body {
+                Body::Message(_) => self.tally.count("messages"),
+                Body::MessagesWithdrawn(_) => self.tally.count("withdrawn"),
+                Body::AskRaised(_) => self.tally.count("asks"),
+                Body::AskAnswered(answered) => rules::answered(self, write.task, answered),
+                _ => {}
+            }
+            self.inbox.push_back(Input::Observed { task: write.task, event: Box::new(event.clone()) });
+        }
+        let run = self.runs.get_mut(&write.task);
+        match write.by {
+            Writer::Engine(ticket) => self.acks.push(Input::Appended { ticket }),
+            Writer::Run { run: by, ticket } => {
+                if let Some(run) = run.filter(|run| run.id == by) {
+                    run.saving -= 1;
+                    run.saved.push_back(RunInput::Saved { ticket, events });
+                }
+            }
+            Writer::Process { run: by } => {
+                if let Some(run) = run.filter(|run| run.id == by) {
+                    run.saving -= 1;
+                    let delivery = Delivery::Steer;
+                    run.saved
+                        .extend(events.into_iter().map(|event| RunInput::Heard { event: Box::new(event), delivery }));
+                }
+            }
+        }
+    }
+
+    /// The disk does not take an append. A run whose append is lost loses all that come after it.
+    fn refuse_write(&mut self) {
+        let Some(write) = self.disk.queue.pop_front() else { return };
+        self.tally.count("appends refused");
+        let reason = "the disk is full".to_owned();
+        match write.by {
+            Writer::Engine(ticket) => self.acks.push(Input::AppendFailed { ticket, reason }),
+            Writer::Run { run: by, .. } | Writer::Process { run: by } => {
+                self.disk.queue.retain(
+                    |write| !matches!(write.by, Writer::Run { run, .. } | Writer::Process { run } if run == by),
+                );
+                if let Some(run) = self.runs.get_mut(&write.task).filter(|run| run.id == by) {
+                    run.saving = 0;
+                    run.saved.push_back(RunInput::SaveFailed { reason });
+                }
+            }
+        }
+    }
+
+    pub fn save_tree(&mut self) {
+        let Some((ticket, tree)) = self.saving.take() else { return };
+        if self.fails(5) {
+            self.tally.count("tree saves refused");
+            return self.inbox.push_back(Input::TreeSaveFailed { ticket, reason: "the disk is full".to_owned() });
+        }
+        self.durable = tree;
+        self.inbox.push_back(Input::TreeSaved { ticket });
+    }
+
+    pub fn launch_goes_on(&mut self) {
+        let tasks: Vec<TaskId> = self.launches.keys().copied().collect();
+        let task = self.dice.pick(&tasks).unwrap();
+        let launch = &self.launches[&task];
+        let (cancelled, may_fail) = (launch.cancelled, !launch.without_setup);
+        if cancelled && self.dice.chance(80) {
+            self.tally.count("launches cancelled");
+            return self.launch_fails(task, LaunchFailure::Cancelled);
+        }
+        match self.dice.draw(100) {
+            0..=4 if !self.calm => {
+                self.tally.count("launches refused");
+                self.launch_fails(task, LaunchFailure::Refused("no model is set up".to_owned()));
+            }
+            5..=9 if !self.calm && may_fail => {
+                self.tally.count("setup hooks failed");
+                let (exit, output) = ("exited with 1".to_owned(), "npm: not found".to_owned());
+                self.launch_fails(task, LaunchFailure::SetupHook { exit, output });
+            }
+            10..=29 => self.inbox.push_back(Input::Launching { task, step: "setting up".to_owned() }),
+            30 if !self.calm => {
+                self.launches.remove(&task);
+                self.inbox.push_back(Input::Launched { task, model: "test".to_owned() });
+                self.leaving.push((task, Err("the log cannot be read".to_owned())));
+            }
+            _ => {
+                self.launches.remove(&task);
+                self.inbox.push_back(Input::Launched { task, model: "test".to_owned() });
+                self.start_run(task);
+            }
+        }
+    }
+
+    fn launch_fails(&mut self, task: TaskId, failure: LaunchFailure) {
+        self.launches.remove(&task);
+        self.inbox.push_back(Input::LaunchFailed { task, failure });
+    }
+
+    pub fn finish_job(&mut self) {
+        let at = self.dice.draw(self.jobs.len());
+        let job = self.jobs.swap_remove(at);
+        let fails = self.fails(8);
+        match job {
+            Job::Clear(ticket) | Job::Restore(ticket) => {
+                let result = if fails { Err("git said no".to_owned()) } else { Ok(String::new()) };
+                self.inbox.push_back(Input::Cleared { ticket, result });
+            }
+            Job::Copy { ticket, to, target } => {
+                let copied = if fails { Err("no") } else { self.disk.copy(&self.ids, self.now(), to, &target) };
+                let result = copied.map_err(str::to_owned).map(|events| {
+                    self.tally.count("forked");
+                    let count = events.len();
+                    let observed = |event| Input::Observed { task: to, event: Box::new(event) };
+                    self.inbox.extend(events.into_iter().map(observed));
+                    count
+                });
+                self.inbox.push_back(Input::Copied { ticket, result });
+            }
+        }
+    }
+}

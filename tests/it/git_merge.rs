@@ -1,0 +1,348 @@
+//! Bringing branches together: preview, every way of doing it, refusals, undo, and crashes in between.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mxd::git::merge::{CheckoutFate, Conflict, ConflictKind, How, Landed, Landing, Recovered};
+use mxd::git::radar::Radar;
+use mxd::git::{Error, Wanted};
+
+use crate::git_support::{Scene, at_home, commit_all, files, git};
+
+fn landing(wanted: &Wanted, how: How) -> Landing {
+    let message = "Bring it in".to_owned();
+    Landing { task: wanted.task, branch: wanted.branch.clone(), target: "main".to_owned(), how, message }
+}
+
+/// A task with two commits: a changed file and a new one.
+async fn task_with_work(scene: &Scene, number: u64) -> Wanted {
+    let wanted = scene.made(number).await;
+    fs::write(wanted.path.join("a.txt"), "one\ntwo\nthree\nfour\n").unwrap();
+    commit_all(&wanted.path, "change a");
+    fs::write(wanted.path.join(format!("new-{number}.txt")), "new\n").unwrap();
+    commit_all(&wanted.path, "add a file");
+    wanted
+}
+
+fn pending(scene: &Scene) -> String {
+    git(&scene.top, ["for-each-ref", "refs/mxd/pending/"])
+}
+
+fn head(folder: &Path) -> String {
+    git(folder, ["rev-parse", "HEAD"])
+}
+
+fn status(folder: &Path) -> String {
+    git(folder, ["status", "--porcelain"])
+}
+
+fn done(landed: Landed) -> (String, String, CheckoutFate, String) {
+    match landed {
+        Landed::Done { from, to, checkout, undo } => (from, to, checkout, undo),
+        other @ (Landed::Nothing | Landed::Conflicts(_)) => panic!("{other:?}"),
+    }
+}
+
+fn kinds(conflicts: &[Conflict]) -> Vec<(PathBuf, ConflictKind)> {
+    conflicts.iter().map(|conflict| (conflict.path.clone(), conflict.kind)).collect()
+}
+
+at_home! {
+    async fn a_preview_counts_both_sides_and_changes_nothing() {
+        let scene = Scene::new();
+        let wanted = task_with_work(&scene, 1).await;
+        fs::write(scene.top.join("dir/b.txt"), "main\n").unwrap();
+        scene.commit_all("main goes on");
+        let before = git(&scene.top, ["for-each-ref"]);
+        let preview = scene.worktrees().await.preview(&wanted.branch, "main").await.unwrap();
+        assert_eq!((preview.ahead, preview.behind, preview.conflicts), (2, 1, vec![]));
+        assert_eq!((preview.branch, preview.target), (head(&wanted.path), head(&scene.top)));
+        assert_eq!(git(&scene.top, ["for-each-ref"]), before);
+    }
+
+    async fn a_merge_updates_the_clean_checkout_and_names_the_task() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        fs::write(scene.top.join("dir/b.txt"), "main\n").unwrap();
+        let main = scene.commit_all("main goes on");
+        fs::write(scene.top.join("mine.txt"), "untracked, and no reason to refuse").unwrap();
+        let (from, to, checkout, _) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        assert_eq!((from, checkout), (main.clone(), CheckoutFate::Updated(scene.top.clone())));
+        assert_eq!(head(&scene.top), to);
+        assert_eq!(git(&scene.top, ["rev-parse", "HEAD^@"]), format!("{main}\n{}", head(&wanted.path)));
+        assert_eq!(status(&scene.top), "?? mine.txt");
+        assert_eq!(fs::read(scene.top.join("new-1.txt")).unwrap(), b"new\n");
+        assert_eq!(git(&scene.top, ["log", "-1", "--format=%an|%s|%(trailers:key=Task-Id,valueonly)"]).trim_end(), format!("Ann|Bring it in|{}", wanted.task));
+        assert_eq!(pending(&scene), "");
+        assert_eq!(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap(), Landed::Nothing);
+        scene.fsck();
+    }
+
+    async fn a_squash_is_one_commit_and_a_rebase_keeps_each() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let (squashed, rebased) = (task_with_work(&scene, 1).await, scene.made(2).await);
+        for number in 0..3 {
+            fs::write(rebased.path.join(format!("r{number}")), "r").unwrap();
+            commit_all(&rebased.path, &format!("step {number}"));
+        }
+        let start = head(&scene.top);
+        done(worktrees.land(&landing(&squashed, How::Squash)).await.unwrap());
+        assert_eq!(git(&scene.top, ["rev-list", "--count", &format!("{start}..HEAD")]), "1");
+        assert_eq!(git(&scene.top, ["rev-parse", "HEAD^{tree}"]), git(&squashed.path, ["rev-parse", "HEAD^{tree}"]));
+        done(worktrees.land(&landing(&rebased, How::Rebase)).await.unwrap());
+        let log = git(&scene.top, ["log", "--format=%s", &format!("{start}..HEAD")]);
+        assert_eq!(log, "step 2\nstep 1\nstep 0\nBring it in");
+        assert_eq!(git(&scene.top, ["rev-list", "--count", "--merges", "HEAD"]), "0");
+        assert_eq!(status(&scene.top), "");
+        assert_eq!(worktrees.land(&landing(&rebased, How::Rebase)).await.unwrap(), Landed::Nothing);
+        git(&squashed.path, ["merge", "--quiet", "--no-edit", "main"]);
+        commit_all(&squashed.path, "more");
+        let refusal = worktrees.land(&landing(&squashed, How::Rebase)).await.unwrap_err().to_string();
+        assert!(refusal.contains("merge or squash"), "{refusal}");
+    }
+
+    async fn a_target_that_nobody_has_checked_out_only_moves() {
+        let scene = Scene::new();
+        let wanted = task_with_work(&scene, 1).await;
+        for detached in [false, true] {
+            let switch: &[&str] = if detached { &["--detach"] } else { &["-c", "other"] };
+            git(&scene.top, [&["switch", "--quiet"], switch].concat());
+            let before = (head(&scene.top), files(&scene.top), status(&scene.top));
+            let (_, to, checkout, undo) = done(scene.worktrees().await.land(&landing(&wanted, How::Merge)).await.unwrap());
+            assert_eq!(checkout, CheckoutFate::OnlyRef);
+            assert_eq!(git(&scene.top, ["rev-parse", "main"]), to);
+            assert_eq!((head(&scene.top), files(&scene.top), status(&scene.top)), before);
+            assert_eq!(scene.worktrees().await.undo_landing(wanted.task, &undo).await.unwrap(), CheckoutFate::OnlyRef);
+        }
+    }
+
+    async fn a_sub_task_goes_into_the_worktree_of_the_task_above() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let above = scene.made(1).await;
+        let wanted = task_with_work(&scene, 2).await;
+        let into = Landing { target: above.branch.clone(), ..landing(&wanted, How::Merge) };
+        let (_, to, checkout, _) = done(worktrees.land(&into).await.unwrap());
+        assert_eq!((checkout, head(&above.path)), (CheckoutFate::Updated(above.path.clone()), to));
+        assert_eq!(status(&above.path), "");
+    }
+
+    async fn either_side_being_dirty_is_refused_with_the_reason() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let refs = git(&scene.top, ["for-each-ref"]);
+        fs::write(wanted.path.join("forgotten.txt"), "f").unwrap();
+        let error = worktrees.land(&landing(&wanted, How::Merge)).await.unwrap_err();
+        assert!(matches!(&error, Error::Dirty { path, example, .. } if *path == wanted.path && example == "forgotten.txt"), "{error}");
+        fs::remove_file(wanted.path.join("forgotten.txt")).unwrap();
+        fs::write(scene.top.join("dir/b.txt"), "not committed").unwrap();
+        let error = worktrees.land(&landing(&wanted, How::Merge)).await.unwrap_err();
+        assert!(matches!(&error, Error::Dirty { path, .. } if *path == scene.top), "{error}");
+        git(&scene.top, ["checkout", "--quiet", "--", "."]);
+        fs::write(scene.top.join("new-1.txt"), "mine, and in the way").unwrap();
+        let error = worktrees.land(&landing(&wanted, How::Merge)).await.unwrap_err();
+        assert!(error.to_string().contains("new-1.txt"), "{error}");
+        assert_eq!(fs::read(scene.top.join("new-1.txt")).unwrap(), b"mine, and in the way");
+        assert_eq!(git(&scene.top, ["for-each-ref"]), refs, "nothing moved, nothing is noted");
+    }
+
+    async fn conflicts_of_every_kind_are_named_with_both_sides() {
+        let scene = Scene::new();
+        let top = &scene.top;
+        for name in ["deleted-by-us", "deleted-by-them", "moved"] {
+            let lines = format!("{name}\n").repeat(9);
+            fs::write(top.join(name), lines).unwrap();
+        }
+        fs::write(top.join("binary"), [0, 1, 2, 3]).unwrap();
+        scene.commit_all("more files");
+        let wanted = scene.made(1).await;
+        let change = |folder: &Path, side: &str| {
+            fs::write(folder.join("a.txt"), format!("one\n{side}\nthree\n")).unwrap();
+            fs::write(folder.join("both-added"), side).unwrap();
+            fs::write(folder.join("binary"), [0, u8::try_from(side.len()).unwrap(), 9]).unwrap();
+            fs::rename(folder.join("moved"), folder.join(format!("moved-{side}"))).unwrap();
+        };
+        change(top, "main");
+        fs::remove_file(top.join("deleted-by-us")).unwrap();
+        fs::write(top.join("deleted-by-them"), "main changed it").unwrap();
+        scene.commit_all("main");
+        change(&wanted.path, "tasks");
+        fs::remove_file(wanted.path.join("deleted-by-them")).unwrap();
+        fs::write(wanted.path.join("deleted-by-us"), "task changed it").unwrap();
+        commit_all(&wanted.path, "task");
+
+        let refs = git(top, ["for-each-ref"]);
+        let worktrees = scene.worktrees().await;
+        let preview = worktrees.preview(&wanted.branch, "main").await.unwrap();
+        let found = kinds(&preview.conflicts);
+        for expected in [
+            ("a.txt", ConflictKind::Content),
+            ("binary", ConflictKind::Binary),
+            ("both-added", ConflictKind::BothAdded),
+            ("deleted-by-them", ConflictKind::DeletedByThem),
+            ("deleted-by-us", ConflictKind::DeletedByUs),
+        ] {
+            assert!(found.contains(&(expected.0.into(), expected.1)), "{expected:?} in {found:?}");
+        }
+        assert!(found.iter().any(|(path, _)| path.to_string_lossy().starts_with("moved")), "{found:?}");
+        let content = preview.conflicts.iter().find(|conflict| conflict.kind == ConflictKind::Content).unwrap();
+        assert_eq!(content.ours.as_ref().unwrap().text, "one\nmain\nthree\n");
+        assert_eq!(content.theirs.as_ref().unwrap().text, "one\ntasks\nthree\n");
+        let marked = &content.marked.as_ref().unwrap().text;
+        assert!(marked.starts_with("<<<<<<<") && marked.contains("main\n=======\ntasks\n>>>>>>>"), "{marked}");
+        for how in [How::Merge, How::Squash, How::Rebase] {
+            let Landed::Conflicts(conflicts) = worktrees.land(&landing(&wanted, how)).await.unwrap() else { panic!("{how:?}") };
+            assert!(!conflicts.is_empty());
+        }
+        assert_eq!(git(top, ["for-each-ref"]), refs, "nothing was changed");
+        assert_eq!(status(top), "");
+    }
+
+    async fn a_mode_changed_by_both_and_line_endings_are_no_trouble() {
+        let scene = Scene::new();
+        fs::write(scene.top.join(".gitattributes"), "*.txt eol=crlf\n").unwrap();
+        scene.commit_all("attributes");
+        let wanted = scene.made(1).await;
+        fs::write(wanted.path.join("a.txt"), "one\r\ntwo\r\nthree\r\nfour\r\n").unwrap();
+        fs::set_permissions(wanted.path.join("dir/b.txt"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        commit_all(&wanted.path, "task");
+        // The main checkout was made before the attributes; its files are as git would write them now.
+        git(&scene.top, ["rm", "--quiet", "-r", "--cached", "."]);
+        git(&scene.top, ["reset", "--quiet", "--hard"]);
+        done(scene.worktrees().await.land(&landing(&wanted, How::Merge)).await.unwrap());
+        assert_eq!(files(&scene.top), files(&wanted.path));
+        assert_eq!(status(&scene.top), "");
+    }
+
+    async fn a_landing_is_taken_back_unless_something_came_after() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let (before, before_files) = (head(&scene.top), files(&scene.top));
+        let (.., undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        assert_eq!(undo, format!("refs/mxd/undo/{}/1", wanted.task));
+        assert_eq!(worktrees.undo_landing(wanted.task, &undo).await.unwrap(), CheckoutFate::Updated(scene.top.clone()));
+        assert_eq!((head(&scene.top), files(&scene.top), status(&scene.top).as_str()), (before, before_files, ""));
+        assert!(!scene.has_ref(&undo));
+        let (.., undo) = done(worktrees.land(&landing(&wanted, How::Squash)).await.unwrap());
+        scene.commit_all("something after");
+        let error = worktrees.undo_landing(wanted.task, &undo).await.unwrap_err();
+        assert!(error.to_string().contains("git revert"), "{error}");
+        assert_eq!(pending(&scene), "");
+    }
+
+    async fn a_landing_cut_short_before_the_target_moved_never_happened() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let note = git(&scene.top, ["rev-parse", &undo]);
+        git(&scene.top, ["reset", "--quiet", "--hard", &from]);
+        git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
+        assert_eq!(worktrees.recover_landings().await.unwrap(), [Recovered::Undone { task: wanted.task }]);
+        assert_eq!((head(&scene.top), pending(&scene).as_str(), scene.has_ref(&undo)), (from, "", false));
+        assert!(worktrees.recover_landings().await.unwrap().is_empty());
+        let (_, again, ..) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        assert_eq!(git(&scene.top, ["rev-parse", &format!("{again}^{{tree}}")]), git(&scene.top, ["rev-parse", &format!("{to}^{{tree}}")]));
+    }
+
+    async fn a_landing_cut_short_after_the_target_moved_is_finished() {
+        for step in ["nothing followed", "half followed", "all followed", "a person went on"] {
+            let scene = Scene::new();
+            let worktrees = scene.worktrees().await;
+            let wanted = task_with_work(&scene, 1).await;
+            let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+            let expected = files(&scene.top);
+            let note = git(&scene.top, ["rev-parse", &undo]);
+            git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
+            match step {
+                "nothing followed" | "half followed" => {
+                    git(&scene.top, ["read-tree", "--reset", "-u", &from]);
+                    if step == "half followed" {
+                        fs::write(scene.top.join("a.txt"), "one\ntwo\nthr").unwrap();
+                        fs::write(scene.top.join("new-1.txt"), "").unwrap();
+                        fs::write(scene.top.join(".git/index.lock"), "DIRC").unwrap();
+                    }
+                }
+                "all followed" => {}
+                _ => fs::write(scene.top.join("dir/b.txt"), "edited after the crash").unwrap(),
+            }
+            let finished = Recovered::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
+            assert_eq!(worktrees.recover_landings().await.unwrap(), [finished], "{step}");
+            assert_eq!((head(&scene.top), pending(&scene).as_str()), (to, ""), "{step}");
+            if step == "a person went on" {
+                assert_eq!(fs::read(scene.top.join("dir/b.txt")).unwrap(), b"edited after the crash");
+            } else {
+                assert_eq!((files(&scene.top), status(&scene.top).as_str()), (expected, ""), "{step}");
+            }
+            scene.fsck();
+        }
+    }
+
+    async fn a_checkout_with_somebodys_changes_in_it_is_not_settled_over_their_head() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let (from, _, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let note = git(&scene.top, ["rev-parse", &undo]);
+        git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
+        git(&scene.top, ["read-tree", "--reset", "-u", &from]);
+        fs::write(scene.top.join("a.txt"), "a person's edit").unwrap();
+        let recovered = worktrees.recover_landings().await.unwrap();
+        let unsettled = Recovered::Unsettled { task: wanted.task, checkout: scene.top.clone(), files: vec!["a.txt".into()] };
+        assert_eq!(recovered, [unsettled]);
+        assert_eq!(fs::read(scene.top.join("a.txt")).unwrap(), b"a person's edit");
+    }
+
+    async fn two_landings_at_once_both_arrive() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let (one, other) = (scene.made(1).await, scene.made(2).await);
+        for wanted in [&one, &other] {
+            fs::write(wanted.path.join(format!("{}.txt", wanted.task)), "x").unwrap();
+            commit_all(&wanted.path, "work");
+        }
+        let (first, second) = (landing(&one, How::Merge), landing(&other, How::Merge));
+        let (first, second) = tokio::join!(worktrees.land(&first), worktrees.land(&second));
+        done(first.unwrap());
+        done(second.unwrap());
+        assert!(scene.top.join(format!("{}.txt", one.task)).exists());
+        assert!(scene.top.join(format!("{}.txt", other.task)).exists());
+        assert_eq!(status(&scene.top), "");
+    }
+
+    async fn the_radar_names_pairs_that_would_conflict_and_remembers() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let mut branches = Vec::new();
+        for number in 0..6 {
+            let wanted = scene.made(number).await;
+            // 0 and 1 change the same line, 2 changes the same file elsewhere, 3 puts a folder where 4 puts a file.
+            match number {
+                0 | 1 => fs::write(wanted.path.join("a.txt"), format!("one\n{number}\nthree\n")).unwrap(),
+                2 => fs::write(wanted.path.join("a.txt"), "one\ntwo\nthree\nfour\nfive\n").unwrap(),
+                3 => {
+                    fs::create_dir(wanted.path.join("place")).unwrap();
+                    fs::write(wanted.path.join("place/inner"), "x").unwrap();
+                }
+                4 => fs::write(wanted.path.join("place"), "x").unwrap(),
+                _ => fs::write(wanted.path.join("alone"), "x").unwrap(),
+            }
+            commit_all(&wanted.path, "work");
+            branches.push(wanted.branch);
+        }
+        branches.push("gone".to_owned());
+        let radar = Radar::default();
+        let clashes = radar.clashes(worktrees.main(), &branches).await.unwrap();
+        let pairs: Vec<(&str, &str)> = clashes.iter().map(|clash| (clash.one.as_str(), clash.other.as_str())).collect();
+        assert!(pairs.contains(&(&branches[0], &branches[1])), "{clashes:?}");
+        assert!(pairs.contains(&(&branches[3], &branches[4])), "{clashes:?}");
+        let quiet = |branch: &String| !pairs.iter().any(|(one, other)| one == branch || other == branch);
+        assert!(quiet(&branches[5]), "{clashes:?}");
+        assert_eq!(clashes[0].files, [PathBuf::from("a.txt")]);
+        assert_eq!(radar.clashes(worktrees.main(), &branches).await.unwrap(), clashes);
+    }
+}

@@ -1,0 +1,138 @@
+//! The demo, from an empty home, without a key and without an identity for git: it reaches its end, and nothing of it
+//! remains.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::picture::text;
+use crate::support::product::mxd;
+use crate::support::{Session, World};
+
+const LAST_WORDS: &str = "That was the demo. Now with your own repository: cd REPOSITORY, then mxd";
+
+/// A machine on which nothing was ever set up.
+fn bare() -> World {
+    let world = World::new();
+    let names = ["MXD_HOME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+    let world = names.into_iter().fold(world, World::without);
+    let temporary = world.path("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    world.with("TMPDIR", temporary)
+}
+
+#[track_caller]
+fn assert_nothing_remains(world: &World) {
+    let names = |folder: &Path| -> Vec<_> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    for folder in ["home", "tmp"] {
+        assert!(names(&world.path(folder)).is_empty(), "{folder}: {:?}", names(&world.path(folder)));
+    }
+}
+
+fn play(arguments: &[&str]) -> (World, Session) {
+    let world = bare();
+    let arguments: Vec<_> = ["demo", "--fast"].iter().chain(arguments).copied().collect();
+    let session = Session::start(&world, mxd(), &arguments, 120, 40);
+    (world, session)
+}
+
+#[test]
+fn it_is_played_to_its_end_with_keys_alone() {
+    let (world, mut session) = play(&[]);
+    session.wait_for_text("the model is scripted");
+    session.wait_for_text("1 asks you");
+    session.press("ctrl-n");
+    session.wait_for_text("2 Print a line");
+    session.press("2");
+    session.wait_for_text("8 of 8 tests pass");
+    let over = |screen: &vt100::Screen| {
+        let text = text(screen);
+        text.matches("✓").count() >= 4 && !text.contains("working") && !text.contains("asks you")
+    };
+    session.wait_for("the end", over);
+    session.select("Announce the end");
+    session.wait_for_text("A line it is");
+    session.to_the_tasks();
+    session.press("d");
+    session.wait_for_text("+   echo \"Time is up.\"");
+    session.press("ctrl-q");
+    let ended = session.wait_for_end();
+    ended.assert_restored(1);
+    assert_eq!(ended.code, 0);
+    assert!(ended.text.contains("That was the demo"), "{}", ended.text);
+    assert_nothing_remains(&world);
+}
+
+#[test]
+fn whatever_ends_it_early_leaves_nothing() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let (world, session) = play(&[]);
+        session.wait_for_text("1 asks you");
+        session.signal(signal);
+        session.wait_for_end().assert_restored(1);
+        assert_nothing_remains(&world);
+    }
+    let (world, mut session) = play(&[]);
+    session.wait_for_text("the model is scripted");
+    session.hang_up();
+    session.wait_for_exit();
+    assert_nothing_remains(&world);
+}
+
+#[test]
+fn it_is_played_as_lines_with_nobody_there() {
+    let world = bare();
+    let output = world.command(mxd()).args(["demo", "--fast", "--plain"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    for words in ["the model is scripted", "How should the timer say", "3. Both", "the default is taken", "Both it is"]
+    {
+        assert!(said.contains(words), "expected {words:?} in {said}");
+    }
+    assert!(said.contains("8 of 8 tests pass"), "{said}");
+    assert!(said.trim_end().ends_with(LAST_WORDS), "{said}");
+    assert_eq!(said.matches('\x1b').count(), 0, "no sequences in plain lines");
+    assert_nothing_remains(&world);
+}
+
+#[test]
+fn its_question_can_be_answered_as_a_line() {
+    let (world, mut session) = play(&["--plain"]);
+    session.wait_for_text("your answer:");
+    session.send(b"1\r");
+    let ended = session.wait_for_end();
+    assert_eq!(ended.code, 0);
+    assert_eq!(ended.traffic.count("The bell it is"), 1, "{}", ended.text);
+    assert!(ended.text.contains(LAST_WORDS), "{}", ended.text);
+    assert_nothing_remains(&world);
+}
+
+#[test]
+fn its_updates_tell_of_real_merges_and_of_green_tests() {
+    let world = bare();
+    let output = world.command(mxd()).args(["demo", "--fast", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let updates: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut last = std::collections::BTreeMap::new();
+    for update in updates.iter().filter(|update| update["update"] == "task") {
+        let task = &update["task"]["node"];
+        let title = task["title"].as_str().unwrap_or_else(|| panic!("a task without a title: {update:#}"));
+        last.insert(title.to_owned(), task["status"].clone());
+    }
+    assert_eq!(last.len(), 4, "{last:?}");
+    assert!(last.values().all(|status| status == "passed"), "{last:?}");
+    // What git and the tests themselves printed, not what anybody says about it.
+    let green = said.lines().filter(|line| line.contains("after the merge: 8 passed, 0 failed"));
+    let green: Vec<_> = green.filter(|line| line.contains("tool_result")).collect();
+    assert!(!green.is_empty(), "{said}");
+    for commit in ["Understand hours, minutes and seconds", "Say durations in words", "Announce the end"] {
+        assert!(green.iter().any(|line| line.contains(commit)), "{commit} in {green:?}");
+    }
+    let program = said.lines().find(|line| line.contains("the program says:") && line.contains("tool_result")).unwrap();
+    assert!(program.contains("3 min 30 s") && program.contains("^GTime is up."), "{program}");
+    assert_nothing_remains(&world);
+}

@@ -1,0 +1,82 @@
+//! Every way in which the product can end while an agent works: the terminal is as it was, nothing of the agent runs on,
+//! and the next start goes on.
+
+use rustix::process::{Pid, Signal, test_kill_process};
+use serde_json::json;
+
+use crate::support::product::{bash, open, project, root, say};
+use crate::support::{Session, World};
+
+/// A project whose root is busy with a command that would take long.
+fn busy() -> (World, Session) {
+    let world = project(&json!([root(&json!([
+        bash("echo $$ > ../pid.new; mv ../pid.new ../pid; exec sleep 300"),
+        say("I was cut short.")
+    ]))]));
+    let mut session = open(&world, 120, 40);
+    session.say("Take your time.");
+    session.wait_until("the command", || world.path("pid").exists());
+    session.wait_for_text("sleep 300");
+    (world, session)
+}
+
+fn is_running(world: &World) -> bool {
+    let pid = std::fs::read_to_string(world.path("pid")).unwrap();
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    test_kill_process(pid).is_ok()
+}
+
+/// Asserts that the work is taken up by itself.
+fn goes_on(world: &World) {
+    let mut session = open(world, 120, 40);
+    session.wait_for_text("I was cut short.");
+    session.wait_for_text("Take your time.");
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn every_signal_that_ends_restores_the_terminal_and_stops_the_agents() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        let (world, session) = busy();
+        session.signal(signal);
+        let ended = session.wait_for_end();
+        ended.assert_restored(1);
+        assert_eq!(ended.code, code, "{signal:?}");
+        assert!(!is_running(&world), "{signal:?}");
+        goes_on(&world);
+    }
+}
+
+#[test]
+fn a_window_that_is_closed_stops_the_agents_and_loses_nothing() {
+    let (world, mut session) = busy();
+    session.hang_up();
+    session.wait_for_exit();
+    assert!(!is_running(&world));
+    goes_on(&world);
+}
+
+#[test]
+fn ctrl_c_twice_quits() {
+    let (world, mut session) = busy();
+    session.press("ctrl-c");
+    session.wait_for_text("once more to quit");
+    session.press("ctrl-c");
+    let ended = session.wait_for_end();
+    ended.assert_restored(1);
+    assert_eq!(ended.code, 0);
+    assert!(!is_running(&world));
+}
+
+#[test]
+fn a_second_program_on_the_same_project_is_refused_with_a_sentence() {
+    let (world, mut session) = busy();
+    let second = Session::start(&world, crate::support::product::mxd(), &[], 120, 40);
+    let ended = second.wait_for_end();
+    assert_ne!(ended.code, 0);
+    assert!(ended.text.starts_with("mxd: "), "{}", ended.text);
+    assert_eq!(ended.traffic.count("\x1b[?1049h"), 0, "{}", ended.text);
+    session.press("ctrl-c ctrl-c");
+    session.wait_for_end().assert_restored(1);
+}

@@ -1,0 +1,225 @@
+//! A person at work: says something, makes a task, answers, steers, interrupts, looks at the diff, comes back tomorrow.
+
+use serde_json::json;
+
+use crate::support::product::{agent, bash, call, open, project, root, say};
+use crate::support::{Session, World};
+
+/// Waits until a file is there.
+fn gate(name: &str) -> String {
+    format!("echo {name} is shut; until [ -e ../{name} ]; do sleep 0.02; done; echo {name} is open")
+}
+
+fn open_gate(world: &World, name: &str) {
+    std::fs::write(world.path(name), "").unwrap();
+}
+
+/// A project in which a task asks, writes a file and is done.
+fn greeting() -> World {
+    let question = json!({ "question": "Which greeting?", "choices": ["Good morning", "Ahoy"], "block": true });
+    let write = json!({ "path": "greeting.txt", "content": "Ahoy\n" });
+    let done = json!({ "status": "passed", "result": "It says Ahoy." });
+    project(&json!([
+        root(&json!([])),
+        agent(
+            "Add a greeting",
+            &json!([
+                call("clarify", &question),
+                call("yield", &json!({})),
+                { "when": { "text": "Ahoy" }, "calls": [{ "tool": "write_file", "input": write }] },
+                bash("git add . && git commit -qm 'Add a greeting'"),
+                call("done", &done),
+            ])
+        )
+    ]))
+}
+
+fn make_the_greeting(session: &mut Session) {
+    session.to_the_tasks();
+    session.press("n");
+    session.wait_for_text("New task");
+    session.send("Add a greeting".as_bytes());
+    session.wait_for_text("Add a greeting");
+    session.press("enter");
+    session.wait_for_text("1 asks you");
+}
+
+#[test]
+fn a_message_is_answered_word_by_word() {
+    // Signs of one character cannot be torn by a frame.
+    let answer = format!("① {} ⑨", "Numbers are added and taken away. ".repeat(6));
+    let slowly = json!({ "first_token_ms": 0, "chars_per_second": 400 });
+    let world = project(&json!([root(&json!([{ "text": answer, "pacing": slowly }]))]));
+    let mut session = open(&world, 120, 40);
+    session.wait_for_text("Say below what you want done");
+    session.say("What does it do?");
+    session.wait_for_text("⑨");
+    let bytes = session.traffic().0;
+    let first = memchr::memmem::find(&bytes, "①".as_bytes()).unwrap();
+    let last = memchr::memmem::find(&bytes, "⑨".as_bytes()).unwrap();
+    let frames = memchr::memmem::find_iter(&bytes[first..last], b"\x1b[?2026h").count();
+    assert!(frames >= 3, "{frames} frames from the first word to the last");
+    let text = session.wait_for_text("idle");
+    assert!(text.contains("you ") && text.contains("What does it do?"), "{text}");
+    session.press("ctrl-q");
+    let ended = session.wait_for_end();
+    ended.assert_restored(1);
+    assert_eq!(ended.code, 0);
+}
+
+#[test]
+fn a_task_is_made_asks_is_answered_by_a_digit_and_shows_what_it_changed() {
+    let world = greeting();
+    let mut session = open(&world, 120, 40);
+    make_the_greeting(&mut session);
+    session.wait_for_text("sleeps until something comes");
+    session.press("a");
+    session.wait_for_text("1-9 choose");
+    session.press("2");
+    session.wait_for_text("It says Ahoy.");
+    let text = session.wait_for("the end of the task", |screen| {
+        let text = crate::support::picture::text(screen);
+        text.contains("✓ Add a greeting") && text.contains("+1 -0") && !text.contains("asks you")
+    });
+    assert!(text.contains("you: Ahoy"), "{text}");
+    for unclear in ["not finished", "no longer asked"] {
+        assert!(!text.contains(unclear), "{text}");
+    }
+    session.press("d");
+    session.wait_for_text("1 + Ahoy");
+    session.press("q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn the_root_has_no_diff_and_says_why() {
+    let world = greeting();
+    let mut session = open(&world, 120, 40);
+    session.to_the_tasks();
+    session.press("d");
+    session.wait_for_text("the root works in your checkout");
+    session.press("q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn a_message_steers_an_agent_at_work_and_an_interrupt_keeps_it() {
+    let world = project(&json!([root(&json!([
+        bash(&gate("gate")),
+        { "when": { "text": "cheese" }, "text": "Cheese it is.",
+          "calls": [{ "tool": "bash", "input": { "command": "echo $$ > ../pid; exec sleep 300" } }],
+          "otherwise": { "text": "Nobody told me." } },
+        { "when": { "text": "wine" }, "text": "Wine, then." },
+    ]))]));
+    let mut session = open(&world, 120, 40);
+    session.say("Wait for the gate.");
+    session.wait_for_text("gate is shut");
+    session.wait_for_text("1 working");
+    session.wait_for_text("steer ⏎");
+    session.say("Add cheese.");
+    session.wait_for_text("not read yet");
+    open_gate(&world, "gate");
+    session.wait_for_text("Cheese it is.");
+    session.wait_until("the next command", || world.path("pid").exists());
+    session.wait_for_text("sleep 300");
+    session.press("ctrl-x");
+    session.wait_for("the agent to stand by", |screen| {
+        let text = crate::support::picture::text(screen);
+        text.contains("idle") && !text.contains("working")
+    });
+    session.say("No, wine.");
+    let text = session.wait_for_text("Wine, then.");
+    assert!(!text.contains("Nobody told me"), "{text}");
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn what_is_queued_waits_for_the_turn_and_can_be_taken_back() {
+    let world = project(&json!([root(&json!([
+        bash(&gate("gate")),
+        { "when": { "text": { "regex": "cheese", "not": true } }, "text": "Nothing was added." },
+    ]))]));
+    let mut session = open(&world, 120, 40);
+    session.say("Wait for the gate.");
+    session.wait_for_text("gate is shut");
+    session.press("ctrl-t");
+    session.wait_for_text("next ⏎");
+    session.say("Add cheese.");
+    session.wait_for_text("not read yet");
+    session.press("ctrl-r");
+    session.wait_for_text("taken back");
+    session.press("ctrl-u");
+    open_gate(&world, "gate");
+    session.wait_for_text("Nothing was added.");
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn after_a_restart_everything_is_there() {
+    let world = greeting();
+    let mut session = open(&world, 120, 40);
+    make_the_greeting(&mut session);
+    session.press("i");
+    session.send(b"half a thou");
+    session.wait_for_text("half a thou");
+    session.press("ctrl-q");
+    let ended = session.wait_for_end();
+    ended.assert_restored(1);
+    assert_eq!(ended.code, 0);
+
+    let mut session = open_again(&world);
+    session.wait_for_text("Which greeting?");
+    session.select("Add a greeting");
+    session.wait_for_text("half a thou");
+    session.press("ctrl-n");
+    session.wait_for_text("1-9 choose");
+    session.press("2");
+    session.wait_for_text("It says Ahoy.");
+    session.wait_for_text("✓ Add a greeting");
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn after_a_kill_the_question_still_waits() {
+    let world = greeting();
+    let mut session = open(&world, 120, 40);
+    make_the_greeting(&mut session);
+    session.signal(rustix::process::Signal::KILL);
+    session.wait_for_exit();
+
+    let mut session = open_again(&world);
+    session.wait_for_text("1 asks you");
+    session.press("ctrl-n");
+    session.wait_for_text("1-9 choose");
+    session.press("2");
+    session.wait_for_text("✓ Add a greeting");
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+}
+
+/// The cursor may be in a text of before: only the header says that the screen is there.
+fn open_again(world: &World) -> Session {
+    let session = Session::start(world, crate::support::product::mxd(), &[], 120, 40);
+    session.wait_for_text("calc  main");
+    session.wait_for_text("Add a greeting");
+    session
+}
+
+#[test]
+fn quitting_while_an_agent_works_asks_first() {
+    let world = project(&json!([root(&json!([bash(&gate("gate")), say("The gate was open.")]))]));
+    let mut session = open(&world, 120, 40);
+    session.say("Wait for the gate.");
+    session.wait_for_text("gate is shut");
+    session.press("ctrl-q");
+    session.wait_for_text("1 agent is at work");
+    session.press("n");
+    session.wait_for("the question to go", |screen| !screen.contents().contains("1 agent is at work"));
+    session.press("ctrl-q");
+    session.wait_for_text("1 agent is at work");
+    session.press("y");
+    session.wait_for_end().assert_restored(1);
+}
