@@ -24,10 +24,11 @@ fn new_task(parent: Option<TaskId>) -> Request {
     }
 }
 
+type Asks = fn(TaskId) -> Request;
+
 #[test]
 fn an_agent_changes_only_what_is_below_its_own_task() {
     let Family { root, child, sibling, grandchild, deepest, .. } = family();
-    type Asks = fn(TaskId) -> Request;
     let changes: [(&str, Asks); 5] = [
         ("update", title),
         ("close", |task| Request::CloseTask { task: task.to_string() }),

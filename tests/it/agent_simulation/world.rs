@@ -169,7 +169,7 @@ impl World {
                 }
             }),
             Effect::Sleep { timer, .. } | Effect::AwaitMoney { timer } => {
-                self.work.push(Work::Timer { timer, cancelled: false })
+                self.work.push(Work::Timer { timer, cancelled: false });
             }
             Effect::CancelSleep { timer: which } => self.each(|work| {
                 if let Work::Timer { timer, cancelled } = work {
