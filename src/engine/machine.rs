@@ -68,6 +68,7 @@ pub struct Machine {
 
 /// What is known of a task besides its node.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own, asked in one place")]
 struct Life {
     state: SessionState,
     run: Option<Run>,
@@ -86,6 +87,8 @@ struct Life {
     edited: bool,
     /// The person stopped it, and its session does not say so yet.
     halting: bool,
+    /// It was stopped once more while it was stopping: what was said in between is not heeded either.
+    stopped_again: bool,
     /// Its end, on the way to the task above and into the tree.
     closing: Option<Closing>,
     /// What the person said while it was being stopped.

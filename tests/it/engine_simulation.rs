@@ -17,7 +17,7 @@ mod world;
 use tally::Tally;
 use world::World;
 
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 1_500;
 const STEPS: u32 = 250;
 
 fn number(name: &str) -> Option<u64> {

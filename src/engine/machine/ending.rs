@@ -23,6 +23,7 @@ impl Machine {
         }
         let stopped = self.end_of_run(task);
         let life = self.life(task);
+        let again = std::mem::take(&mut life.stopped_again);
         life.retry = None;
         life.since = Some(now);
         life.activity = match &ending {
@@ -31,6 +32,7 @@ impl Machine {
             Ok(Ending::Exited(_)) | Err(_) => Activity::Stopped,
         };
         match ending {
+            Ok(Ending::Exited(Exit::Interrupted(InterruptReason::Stopped))) if again => self.put_to_rest(task),
             // What follows from these, follows from the event. Something may have been said since.
             Ok(Ending::Exited(Exit::DonePassed | Exit::DoneFailed | Exit::Interrupted(InterruptReason::Stopped))) => {
                 self.reconsider(now, task);

@@ -68,7 +68,8 @@ impl Machine {
             }
             return true;
         }
-        let Some(run) = self.lives.get_mut(&task).and_then(|life| life.run.as_mut()) else { return false };
+        let Some(life) = self.lives.get_mut(&task) else { return false };
+        let Some(run) = life.run.as_mut() else { return false };
         self.changed.insert(task);
         match run {
             Run::Launching { ordered, stop } => {
@@ -79,6 +80,7 @@ impl Machine {
                 }
             }
             Run::Alive { stop, .. } => {
+                life.stopped_again |= *reason == InterruptReason::Stopped && stop.is_some();
                 stop.get_or_insert_with(|| reason.clone());
                 self.out.push(Effect::Teardown { task, reason: reason.clone() });
             }

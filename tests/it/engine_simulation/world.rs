@@ -9,9 +9,9 @@ use mxd::agent::driver::Ending;
 use mxd::base::{Clock, IdSource, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use mxd::engine::command::Command;
 use mxd::engine::machine::{Ground, Input, Limits, Machine, Ticket, Timer};
-use mxd::model::Project;
 use mxd::model::task::TaskNode;
 use mxd::model::tree::Tree;
+use mxd::model::{AskKind, Project};
 
 use super::agents::{self, Run};
 use super::dice::Dice;
@@ -164,9 +164,12 @@ impl World {
         self.calm = true;
         self.quiesce();
         rules::check_quiet(self);
-        // Nothing is owed, so a restart starts nothing.
+        // Nothing is owed, so a restart starts nothing, but a root that could not start: what kept it may be gone.
+        let root = self.machine.tree().root_id();
+        let state = self.machine.state(root);
+        let kept = state.is_some_and(|state| state.asks.iter().any(|ask| ask.kind == AskKind::LaunchFailed));
         self.restart();
-        let begun: Vec<TaskId> = self.launches.keys().copied().collect();
+        let begun: Vec<TaskId> = self.launches.keys().copied().filter(|task| !(kept && *task == root)).collect();
         let seed = self.seed;
         assert!(begun.is_empty(), "seed {seed}: a restart of a quiet tree starts {begun:?}\n{}", rules::describe(self));
         self.quiesce();
