@@ -1,6 +1,6 @@
 //! The state of a worktree's files after a turn, kept under `refs/mxd/snapshots/<task-id>/<turn-id>`, and put back.
 //!
-//! A snapshot is a commit: its tree is what [`capture`](super::capture) sees, its parent the commit that the worktree
+//! A snapshot is a commit: its tree is what `capture` sees, its parent the commit that the worktree
 //! stood on. Nothing of the person's (index, HEAD, stash, reflogs) is touched, neither by taking one nor by putting it back.
 //! How many are kept is the caller's decision (`prune`); what one does not hold is written in it.
 

@@ -262,9 +262,7 @@ fn answer(number: usize, turns: usize) -> String {
         ("message_delta", r#""delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":50}"#.to_owned()),
         ("message_stop", r#""end":true"#.to_owned()),
     ];
-    let stream: String = events
-        .iter()
-        .map(|(event, data)| format!("event: {event}\ndata: {{\"type\":\"{event}\",{data}}}\n\n"))
-        .collect();
+    let spelled = |(event, data): &(&str, String)| format!("event: {event}\ndata: {{\"type\":\"{event}\",{data}}}\n\n");
+    let stream = events.iter().map(spelled).collect::<Vec<_>>().concat();
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{stream}", stream.len())
 }
