@@ -1,6 +1,8 @@
 //! A project with agents in it, worked on by the real binary: a scenario for the scripted model, runs in the background,
 //! and what is left of them on the machine.
 
+#![allow(clippy::needless_pass_by_value, reason = "values are written where they are needed")]
+
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Stdio};
@@ -158,7 +160,7 @@ impl Running {
             match self.line_within(left) {
                 Ok(line) if holds(line) => return line.clone(),
                 Ok(_) => {}
-                Err(_) => {
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     panic!("waited in vain until {what}; {} lines came before: {:#?}", self.seen.len(), self.seen)
                 }
             }
@@ -198,7 +200,7 @@ impl Running {
         if let Some(mut errors) = self.errors.take() {
             errors.read_to_string(&mut err).unwrap();
         }
-        let out = self.seen.iter().map(|line| format!("{line}\n")).collect();
+        let out = self.seen.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
         Ran { code: status.code().expect("it was not killed"), out, err }
     }
 }

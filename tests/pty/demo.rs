@@ -55,7 +55,7 @@ fn it_is_played_to_its_end_with_keys_alone() {
     session.wait_for("the end", over);
     session.select("Announce the end");
     session.wait_for_text("A line it is");
-    session.to_the_tasks();
+    session.focus_tasks();
     session.press("d");
     session.wait_for_text("+   echo \"Time is up.\"");
     session.press("ctrl-q");

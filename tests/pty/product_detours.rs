@@ -88,7 +88,7 @@ fn a_description_is_written_in_the_editor() {
     let script = world.script("edit", "echo 'What it is about.' > \"$1\"");
     let world = world.with("EDITOR", script.as_os_str());
     let mut session = open(&world, 100, 30);
-    session.to_the_tasks();
+    session.focus_tasks();
     session.press("n");
     session.wait_for_text("New task");
     session.send(b"Later");

@@ -152,7 +152,7 @@ fn output_full_of_control_sequences_stays_text() {
     let mut session = open(&world, 120, 40);
     session.say("Print it.");
     session.wait_for_text("Printed.");
-    session.to_the_tasks();
+    session.focus_tasks();
     session.press("enter");
     session.wait_for_text("unfold");
     session.press("K K enter");

@@ -35,7 +35,7 @@ fn greeting() -> World {
 }
 
 fn make_the_greeting(session: &mut Session) {
-    session.to_the_tasks();
+    session.focus_tasks();
     session.press("n");
     session.wait_for_text("New task");
     session.send("Add a greeting".as_bytes());
@@ -95,7 +95,7 @@ fn a_task_is_made_asks_is_answered_by_a_digit_and_shows_what_it_changed() {
 fn the_root_has_no_diff_and_says_why() {
     let world = greeting();
     let mut session = open(&world, 120, 40);
-    session.to_the_tasks();
+    session.focus_tasks();
     session.press("d");
     session.wait_for_text("the root works in your checkout");
     session.press("q");

@@ -21,7 +21,7 @@ fn at_the_question(world: &World) -> Session {
         text.contains("1 asks you") && text.matches("✓").count() >= 4 && text.contains("sleeps until")
     });
     // The greeting has been read.
-    session.to_the_tasks();
+    session.focus_tasks();
     session.press("esc");
     session.wait_for("the greeting to go", |screen| !text(screen).contains("A demo:"));
     session

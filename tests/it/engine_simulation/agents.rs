@@ -148,7 +148,7 @@ impl World {
                 }
             }),
             Effect::Sleep { timer, .. } | Effect::AwaitMoney { timer } => {
-                run.work.push(Work::Timer { timer, cancelled: false })
+                run.work.push(Work::Timer { timer, cancelled: false });
             }
             Effect::CancelSleep { timer: which } => run.work.iter_mut().for_each(|work| {
                 if let Work::Timer { timer, cancelled } = work {
@@ -228,14 +228,14 @@ impl World {
             Work::Timer { cancelled: true, .. } => return,
             Work::Timer { timer, .. } => Input::Timer { timer },
             Work::Process { id } => return self.process_ended(task, id),
-            Work::Tool { call, asked: None, cancelled: false, .. } if self.is_request(&call) => {
+            Work::Tool { call, asked: None, cancelled: false, .. } if Self::is_request(&call) => {
                 return self.ask_engine(task, call);
             }
             Work::Tool { call, asked, answer: None, cancelled: false } if asked.is_some() => {
                 let waiting = Work::Tool { call, asked, answer: None, cancelled: false };
                 return self.runs.get_mut(&task).unwrap().work.push(waiting);
             }
-            Work::Tool { call, answer, cancelled, .. } => self.tool_finished(task, &call, answer, cancelled),
+            Work::Tool { call, answer, cancelled, .. } => self.tool_finished(task, &call, answer.as_ref(), cancelled),
         };
         self.feed_run(task, input);
     }
@@ -250,7 +250,7 @@ impl World {
         self.disk.queue.push_back(Write { task, by, bodies: vec![message.into()], unless: None });
     }
 
-    fn is_request(&self, call: &ToolUse) -> bool {
+    fn is_request(call: &ToolUse) -> bool {
         call.name != names::wire("look") && call.name != names::wire(names::BASH)
     }
 
@@ -269,12 +269,12 @@ impl World {
         &mut self,
         task: TaskId,
         call: &ToolUse,
-        answer: Option<Result<String, String>>,
+        answer: Option<&Result<String, String>>,
         cancelled: bool,
     ) -> Input {
         let is_done = call.name == names::wire(names::DONE);
         let verdict = if self.calm || self.dice.chance(70) { Verdict::Passed } else { Verdict::Failed };
-        let control = (is_done && answer == Some(Ok(String::new())))
+        let control = (is_done && answer == Some(&Ok(String::new())))
             .then(|| tools::Control::Done { verdict, result: "what came of it".to_owned() });
         let is_error = cancelled || matches!(answer, Some(Err(_)));
         let starts = call.name == names::wire(names::BASH) && !cancelled;

@@ -74,7 +74,7 @@ impl Session {
 
     /// Leaves the composer for the tasks.
     #[track_caller]
-    pub fn to_the_tasks(&mut self) {
+    pub fn focus_tasks(&mut self) {
         self.press("esc");
         self.wait_for_text("n new task");
     }

@@ -19,6 +19,7 @@ type Rgb = (u8, u8, u8);
 
 /// How a cell looks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own, as in the terminal")]
 struct Look {
     ink: Rgb,
     bold: bool,
