@@ -14,6 +14,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::theme::Role;
 
@@ -155,7 +156,7 @@ impl Highlighter {
         if at < line.len() {
             self.part(at..line.len(), &mut parts);
         }
-        parts
+        whole_graphemes(line, parts)
     }
 
     fn part(&mut self, range: Range<usize>, parts: &mut Parts) {
@@ -167,6 +168,26 @@ impl Highlighter {
             _ => parts.push((range, role)),
         }
     }
+}
+
+/// Moves ends that a grammar put into the middle of a grapheme behind it: what is drawn as one is measured as one.
+fn whole_graphemes(line: &str, parts: Parts) -> Parts {
+    if line.is_ascii() {
+        return parts;
+    }
+    let mut ends = line.grapheme_indices(true).map(|(at, grapheme)| at + grapheme.len());
+    let (mut end, mut start) = (0, 0);
+    let mut whole = Parts::with_capacity(parts.len());
+    for (range, role) in parts {
+        while end < range.end {
+            end = ends.next().unwrap_or(line.len());
+        }
+        if end > start {
+            whole.push((start..end, role));
+            start = end;
+        }
+    }
+    whole
 }
 
 fn plain(line: &str) -> Parts {

@@ -110,3 +110,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_part_ends_within_a_grapheme() {
+    let rust = Language::named("rust").unwrap();
+    let line = "0  0𛅤a®a<Aꟕ0𑃰A👩\u{200d}👩\u{200d}👧text e\u{301}";
+    let parts = &lines(rust, line)[0];
+    let ends: Vec<usize> = line.grapheme_indices(true).map(|(at, grapheme)| at + grapheme.len()).collect();
+    assert!(parts.iter().all(|(range, _)| ends.contains(&range.end)), "{parts:?} in {ends:?}");
+    assert_eq!(parts.iter().map(|(range, _)| range.len()).sum::<usize>(), line.len());
+}
