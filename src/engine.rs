@@ -13,6 +13,8 @@ pub mod open;
 mod post;
 pub mod request;
 pub mod snapshot;
+#[cfg(test)]
+pub mod staged;
 pub mod stall;
 pub mod tools;
 pub mod tree_text;

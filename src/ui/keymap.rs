@@ -21,6 +21,18 @@ pub enum Problem {
     Prefix { name: String, chord: String, longer: String, other: Action },
 }
 
+impl Problem {
+    /// Returns the name in the settings that it is about.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::UnknownAction { name, .. }
+            | Self::BadKey { name, .. }
+            | Self::Taken { name, .. }
+            | Self::Prefix { name, .. } => name,
+        }
+    }
+}
+
 fn maybe(nearest: Option<&'static str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; the nearest is `{name}`"))
 }

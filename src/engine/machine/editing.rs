@@ -7,7 +7,7 @@ use crate::engine::command::{Changes, Draft, Outcome, SendMode, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, Machine, Pending};
-use crate::model::message::{Source, TreeAction};
+use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
@@ -117,7 +117,6 @@ impl Machine {
 
     /// Gives a new task its first message, once the tree knows it.
     pub(super) fn begin_work(&mut self, now: Timestamp, asker: Asker, task: TaskId, above: TaskId, by: Actor) {
-        let words = "Begin with your task.";
         let from = match by {
             Actor::Person => Source::User,
             Actor::Agent(own) => {
@@ -126,7 +125,7 @@ impl Machine {
             }
         };
         let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
-        let message = self.message(now, from, words);
+        let message = self.message(now, from, message::BEGIN);
         let then = match asker {
             Asker::Command(ticket) => Pending::Reply(ticket, Outcome::Created(task)),
             Asker::Request(ticket) => {
