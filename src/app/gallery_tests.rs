@@ -334,13 +334,14 @@ fn drawn(screen: &Screen) -> vt100::Parser {
     let (columns, rows) = screen.size;
     let (mut terminal, person) = Terminal::staged(columns, rows);
     terminal.draw(|frame| screen.draw(frame));
-    let mut emulator = vt100::Parser::new(rows, columns, 0);
+    let cells = |count| std::num::NonZeroU16::new(count).unwrap();
+    let mut emulator = vt100::Parser::new(cells(rows), cells(columns), 0);
     person.frames().iter().for_each(|(_, bytes)| emulator.process(bytes));
     emulator
 }
 
 fn text(emulator: &vt100::Parser) -> String {
-    let rows = emulator.screen().rows(0, emulator.screen().size().1);
+    let rows = emulator.screen().rows(0, emulator.screen().size().1.get());
     rows.map(|row| format!("{}\n", row.trim_end())).collect()
 }
 

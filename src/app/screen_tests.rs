@@ -123,7 +123,8 @@ impl Play {
 
     /// Returns what the terminal shows after its first `frames` frames.
     fn shown(&self, frames: usize) -> String {
-        let mut terminal = vt100::Parser::new(40, 120, 0);
+        let cells = |count| std::num::NonZeroU16::new(count).unwrap();
+        let mut terminal = vt100::Parser::new(cells(40), cells(120), 0);
         self.person.frames().iter().take(frames).for_each(|(_, bytes)| terminal.process(bytes));
         terminal.screen().contents()
     }

@@ -65,7 +65,9 @@ fn all(model: &Model, columns: usize) -> Vec<Piece> {
     let shown = |active: bool| if active { Role::ChipActive } else { Role::Muted };
     let in_detail = matches!(model.focus, Pane::Detail | Pane::Composer);
     let gap = || Piece::new(" ", Role::Text, None);
-    let mut pieces = vec![gap(), Piece::new(" tasks ", shown(model.focus == Pane::Tree), Some(Goal::Tasks)), gap()];
+    let note = model.tree.note();
+    let tasks = if note.is_empty() { " tasks ".to_owned() } else { format!(" tasks: {note} ") };
+    let mut pieces = vec![gap(), Piece::new(tasks, shown(model.focus == Pane::Tree), Some(Goal::Tasks)), gap()];
     if !model.asks.is_empty() {
         let role = if model.focus == Pane::Asks { shown(true) } else { Role::Ask };
         pieces.push(Piece::new(format!(" asks {} ", model.asks.len()), role, Some(Goal::Asks)));

@@ -16,7 +16,6 @@ use crate::ui::layout::{self, Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
-use crate::ui::tree::{FilterMode, Sort};
 use crate::ui::{asks, composer, detail, header, hints, layer, tabs, transcript, tree};
 
 /// Draws everything.
@@ -160,14 +159,7 @@ fn rule(
 }
 
 fn tree_note<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
-    let mut words = Vec::new();
-    if model.tree.mode() != FilterMode::All {
-        words.push(model.tree.mode().word());
-    }
-    if model.tree.sort() == Sort::Attention {
-        words.push("by attention");
-    }
-    Line::from(Span::styled(words.join(", "), cx.theme.style(Role::Warn)))
+    Line::from(Span::styled(model.tree.note(), cx.theme.style(Role::Warn)))
 }
 
 fn detail_title<'a>(model: &Model, cx: &Cx<'_>, area: Rect) -> (Line<'a>, Line<'a>) {

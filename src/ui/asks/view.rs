@@ -55,7 +55,6 @@ pub fn strip(state: &State, world: &World, cx: &Cx<'_>, key: &str, area: Rect, b
     else {
         return;
     };
-    paint::tint(buffer, area, theme.style(Role::SelectionDim));
     let more = match state.len() {
         0 | 1 => String::new(),
         count => format!(" +{}", count - 1),

@@ -17,6 +17,8 @@ use crate::ui::words;
 
 /// The columns before the text.
 const PROMPT: usize = 3;
+/// The columns around the word that says how a message goes: a gap, the sign of the key, the edge.
+const CHIP: usize = 4;
 
 /// Returns the rows that the composer would like in so many columns.
 pub fn height(state: &State, task: Option<&TaskView>, columns: u16) -> u16 {
@@ -31,7 +33,7 @@ pub fn height(state: &State, task: Option<&TaskView>, columns: u16) -> u16 {
 
 /// Returns the columns that the text has.
 pub fn text_width(columns: u16, task: &TaskView, state: &State) -> usize {
-    usize::from(columns).saturating_sub(PROMPT + 2 + width::of(&mode_words(task, state))).max(8)
+    usize::from(columns).saturating_sub(PROMPT + CHIP + width::of(&mode_words(task, state))).max(8)
 }
 
 fn mode_words(task: &TaskView, state: &State) -> String {

@@ -13,7 +13,8 @@ use crate::ui::transcript::{self, Page};
 use crate::ui::words;
 use crate::ui::world::World;
 
-const LABEL: usize = 12;
+/// Wide enough for the name of a process.
+const LABEL: usize = 13;
 
 /// The rows of what a process prints.
 const TAIL_ROWS: usize = 8;
@@ -149,7 +150,7 @@ impl Sheet<'_> {
         if !self.rows.is_empty() {
             self.rows.push(Row::blank());
         }
-        self.rows.push(Row::new(vec![Span::decoration("   ", Role::Text), Span::new(words.to_owned(), Role::Title)]));
+        self.rows.push(Row::new(vec![Span::decoration("   ", Role::Text), Span::new(words.to_owned(), Role::Heading)]));
     }
 
     fn label(label: &str) -> Vec<Span> {

@@ -43,7 +43,7 @@ pub fn story() -> Vec<Event> {
             "How far are you?",
         ),
         call("1", "send_message", json!({"task": above, "message": "Half of it is done."})),
-        result("1", "send_message", "sent", 3),
+        result("1", "send_message", "Sent to \"orchestrator\".", 3),
         ("ask_raised", ask),
         ("ask_answered", json!({"id": id(9_500), "answer": {"text": "yes", "choice": 0, "by": "person"}})),
         ("compact_started", json!({"trigger": "manual"})),
