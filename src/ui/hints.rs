@@ -45,9 +45,9 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
 pub fn action_at(model: &Model, area: Rect, x: u16) -> Option<Action> {
     let column = usize::from(x.checked_sub(area.x)?);
     let hints = placed(model, area).into_iter();
-    hints.map(|(hint, at)| (hint.action, usize::from(at), hint.columns() - 2)).find_map(|(action, at, columns)| {
-        (at..at + columns).contains(&column).then_some(action)
-    })
+    hints
+        .map(|(hint, at)| (hint.action, usize::from(at), hint.columns() - 2))
+        .find_map(|(action, at, columns)| (at..at + columns).contains(&column).then_some(action))
 }
 
 /// Returns what fits into `area`, and at which column of it.

@@ -109,14 +109,13 @@ impl Keymap {
     /// Returns which actions can no longer be reached by a key because the person's keys took them all.
     fn lost(&self, wanted: &BTreeMap<Action, Vec<Chord>>) -> Vec<Problem> {
         let untouched = TABLE.iter().filter(|entry| !wanted.contains_key(&entry.action) && !entry.keys.is_empty());
-        let unreachable = untouched.filter(|entry| {
-            entry.contexts.iter().all(|context| self.chords(*context, entry.action).is_empty())
-        });
+        let unreachable = untouched
+            .filter(|entry| entry.contexts.iter().all(|context| self.chords(*context, entry.action).is_empty()));
         let problems = unreachable.filter_map(|entry| {
             let taken = |chord: &Chord| entry.keys.iter().any(|key| *key == chord.to_string());
-            let (action, chord) = wanted.iter().find_map(|(action, chords)| {
-                chords.iter().find(|chord| taken(chord)).map(|chord| (action, chord))
-            })?;
+            let (action, chord) = wanted
+                .iter()
+                .find_map(|(action, chords)| chords.iter().find(|chord| taken(chord)).map(|chord| (action, chord)))?;
             let name = action.name().to_owned();
             Some(Problem::Lost { name, chord: chord.to_string(), other: entry.action })
         });

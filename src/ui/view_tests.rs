@@ -79,4 +79,3 @@ fn ascii_alone_draws_the_same_screen() {
     screen.assert_looks("main-ascii-80x24");
     assert!(screen.text().is_ascii(), "only what people wrote may be more than ASCII");
 }
-

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::product::{agent, mxd, open, project, root, say};
 use crate::support::World;
+use crate::support::product::{agent, mxd, open, project, root, say};
 use crate::support::shell::shell;
 
 fn quiet() -> World {

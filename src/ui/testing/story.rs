@@ -64,7 +64,11 @@ pub fn story() -> Vec<Event> {
             &json!({"source": "task_complete", "task": task(7), "title": "flaky test", "verdict": "failed"}),
             "It still fails one time in ten.",
         ),
-        message(5, &json!({"source": "tree_change", "task": task(8), "title": "an idea for later", "action": "created"}), ""),
+        message(
+            5,
+            &json!({"source": "tree_change", "task": task(8), "title": "an idea for later", "action": "created"}),
+            "",
+        ),
         message(6, &json!({"source": "interrupt"}), ""),
         ("budget_warning", json!({"scope": "task", "spent": 800_000, "limit": 1_000_000})),
         call("3", "read_file", json!({"files": [{"path": "src/parse.rs"}, {"path": "src/main.rs"}]})),

@@ -23,8 +23,7 @@ pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
 }
 
 /// What works on a screen too small to show anything.
-const BLIND: [Action; 6] =
-    [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
+const BLIND: [Action; 6] = [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
 
 fn key_pressed(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
     if model.layout.shape == Shape::Tiny {

@@ -229,7 +229,9 @@ pub fn subject(tool: &Tool) -> String {
         "create_task" | "update_task" => text("title").to_owned(),
         "clarify" => text("question").to_owned(),
         "done" => text("status").to_owned(),
-        "send_message" => format!("{}  {}", addressee(tool).unwrap_or_else(|| text("task").to_owned()), text("message")),
+        "send_message" => {
+            format!("{}  {}", addressee(tool).unwrap_or_else(|| text("task").to_owned()), text("message"))
+        }
         _ if asked.input.as_str() == "{}" => String::new(),
         _ => asked.input.as_str().to_owned(),
     };
