@@ -13,6 +13,7 @@ mod filling;
 mod messages;
 mod turns;
 mod usage;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ pub use filling::{Filling, Part};
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
+pub use work::WorkDone;
 
 use crate::model::event::Event;
 
@@ -39,6 +41,8 @@ pub struct SessionState {
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
+    #[serde(skip_serializing_if = "WorkDone::is_empty")]
+    pub work: WorkDone,
 }
 
 impl SessionState {
@@ -56,6 +60,7 @@ impl SessionState {
         self.asks.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
+        self.work.apply(event);
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
