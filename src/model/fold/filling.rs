@@ -131,6 +131,7 @@ impl Filling {
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }
