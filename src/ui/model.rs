@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::keys::Key;
 use crate::base::{AskId, MicroUsd, TaskId, Timestamp};
+use crate::engine::review::TurnView;
 use crate::engine::snapshot::Snapshot;
 use crate::ui::action::{Action, Context};
 use crate::ui::detail::{self, Tab};
@@ -16,7 +17,7 @@ use crate::ui::pace::Pace;
 use crate::ui::toast::Toasts;
 use crate::ui::transcript::Transcript;
 use crate::ui::world::World;
-use crate::ui::{asks, composer, tree};
+use crate::ui::{asks, composer, review, tree};
 
 /// What the screen is started with.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Setup {
     pub settings: Settings,
     /// What was being written when the program last ended.
     pub drafts: Vec<(TaskId, String)>,
+    /// What was seen and said in reviews before.
+    pub reviews: review::Notes,
 }
 
 /// What of the settings the screen shows or obeys.
@@ -68,6 +71,15 @@ pub(super) enum Expect {
     /// The new task is selected.
     Created,
     Answered(AskId),
+    /// The remarks of the review count as sent.
+    Reviewed(TaskId),
+    /// The dialog is closed. `told`: the agent has the conflicts.
+    Merged {
+        task: TaskId,
+        told: bool,
+    },
+    /// The check of a task has run.
+    Checked(TaskId),
     /// It is said that it worked, if there is anything to say.
     Plain(Option<&'static str>),
     Quit,
@@ -92,6 +104,7 @@ pub struct Model {
     pub(super) tree: tree::State,
     pub(super) asks: asks::State,
     pub(super) detail: detail::State,
+    pub(super) review: review::State,
     pub(super) composer: composer::State,
     pub(super) layers: Vec<Layer>,
     pub(super) toasts: Toasts,
@@ -111,6 +124,8 @@ pub struct Model {
     pub(super) title: String,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
+    /// The turns that were last read, to choose from.
+    pub(super) turns: Vec<TurnView>,
     /// A divider is being dragged.
     pub(super) dragging: bool,
 }
@@ -130,6 +145,7 @@ impl Model {
             came_from: Pane::Tree,
             asks: asks::State::default(),
             detail: detail::State::default(),
+            review: review::State::new(setup.reviews),
             composer: composer::State::new(setup.drafts),
             layers: Vec::new(),
             toasts: Toasts::default(),
@@ -145,6 +161,7 @@ impl Model {
             pace: Pace::default(),
             title: String::new(),
             quitting: None,
+            turns: Vec::new(),
             dragging: false,
         };
         (model, problems)
@@ -155,11 +172,9 @@ impl Model {
         self.tree.selected()
     }
 
-    /// Returns where a task works and the branch it started from, if it has a branch of its own.
-    pub fn place(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
-        let worktree = self.world.node(task)?.worktree.clone()?;
-        let base = self.world.above(task).find_map(|above| self.world.node(above)?.branch.clone());
-        Some((worktree, base.unwrap_or_else(|| self.world.project.base_branch.clone())))
+    /// Returns where a task works, if it has a worktree of its own.
+    pub fn place(&self, task: TaskId) -> Option<std::path::PathBuf> {
+        self.world.node(task)?.worktree.clone()
     }
 
     pub fn settings(&self) -> &Settings {
@@ -211,6 +226,11 @@ impl Model {
         }
     }
 
+    /// Tells whether a remark on lines of a diff is being written.
+    pub(super) fn is_commenting(&self) -> bool {
+        self.detail.tab == Tab::Diff && self.review.is_writing() && self.review.task() == Some(self.selected())
+    }
+
     fn detail_contexts(&self) -> Vec<Context> {
         let transcript = self.detail.transcript(self.selected());
         let searching = match self.detail.tab {
@@ -220,11 +240,17 @@ impl Model {
         if searching {
             return vec![Context::Filter, Context::Text, Context::Anywhere];
         }
+        if self.is_commenting() {
+            return vec![Context::Comment, Context::Text, Context::Anywhere];
+        }
         let here = match self.detail.tab {
             Tab::Transcript if transcript.is_some_and(Transcript::is_selecting) => {
                 return vec![Context::Select, Context::Transcript, Context::Anywhere];
             }
             Tab::Transcript => Context::Transcript,
+            Tab::Diff if self.review.is_selecting() => {
+                return vec![Context::Select, Context::Diff, Context::Anywhere];
+            }
             Tab::Diff => Context::Diff,
             Tab::Description | Tab::Info | Tab::Log => Context::Page,
         };

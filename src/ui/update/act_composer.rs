@@ -11,7 +11,7 @@ use crate::ui::layout::Pane;
 use crate::ui::list::Cursor;
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
-use crate::ui::update::{Out, act};
+use crate::ui::update::{Out, act, act_review};
 
 /// How many completions are offered at most.
 const OFFERS: usize = 30;
@@ -155,6 +155,9 @@ pub fn accept(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 /// Moves between rows, and beyond the first and the last through what was said before.
 pub fn vertical(model: &mut Model, by: isize) {
+    if model.focus == Pane::Detail {
+        return act_review::vertical(model, by);
+    }
     if model.focus == Pane::Asks {
         let width = usize::from(model.layout.asks.width).saturating_sub(7).max(1);
         if let Some(field) = model.asks.field() {
