@@ -68,7 +68,7 @@ pub(super) async fn diff(handle: Handle, task: TaskId, request: Request) -> Msg 
 /// Finds something that was said to a task. It is looked for from the end: what is changed is mostly new.
 pub(super) async fn said(handle: Handle, task: TaskId, message: MessageId) -> Result<String, Fault> {
     let sessions = handle.sessions().clone();
-    let found = tokio::task::spawn_blocking(move || {
+    let found = tokio::task::spawn_blocking(move || -> Result<Option<String>, StoreError> {
         let mut page = sessions.last_page(task, PAGE)?;
         loop {
             let text = page.events.iter().find_map(|event| match &event.body {

@@ -67,7 +67,8 @@ fn notes(file: &FileDiff) -> Vec<String> {
 fn line_ends(file: &FileDiff) -> Option<String> {
     let lines = || file.hunks.iter().flat_map(|hunk| &hunk.lines);
     let of = |kind: LineKind| {
-        let mut ends = lines().filter(|line| line.kind == kind && line.hidden == 0).map(|line| line.text.ends_with('\r'));
+        let mut ends =
+            lines().filter(|line| line.kind == kind && line.hidden == 0).map(|line| line.text.ends_with('\r'));
         let first = ends.next()?;
         ends.all(|end| end == first).then_some(first)
     };

@@ -15,7 +15,6 @@ mod view;
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
 pub use merge::Merge;
-pub use merge_view::conflict_words;
 pub use rewind::{Rewind, words as rewind_words};
 pub use view::{item_at, view};
 
@@ -50,13 +49,19 @@ pub struct Prompt {
 /// What a line is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptFor {
-    NewTask { parent: TaskId, before: Option<TaskId> },
+    NewTask {
+        parent: TaskId,
+        before: Option<TaskId>,
+    },
     Rename(TaskId),
     Budget(TaskId),
     ProjectBudget,
     Model,
     /// The title of a task that goes on from another after a turn.
-    Fork { task: TaskId, at: Option<TurnId> },
+    Fork {
+        task: TaskId,
+        at: Option<TurnId>,
+    },
 }
 
 /// Something that is not done without a yes.

@@ -16,6 +16,9 @@ mod remarks;
 mod state;
 mod view;
 
+#[cfg(test)]
+pub mod testing;
+
 pub use comment::Comment;
 pub use comparison::{Changed, Comparison};
 pub use files::label;

@@ -20,7 +20,8 @@ pub fn unified<'a>(files: impl IntoIterator<Item = &'a FileDiff>) -> String {
         if file.hunks.is_empty() {
             continue;
         }
-        let side = |prefix: char, path: Option<&str>| path.map_or("/dev/null".to_owned(), |path| format!("{prefix}/{path}"));
+        let side =
+            |prefix: char, path: Option<&str>| path.map_or("/dev/null".to_owned(), |path| format!("{prefix}/{path}"));
         let _ = writeln!(out, "--- {}\n+++ {}", side('a', old), side('b', new));
         file.hunks.iter().for_each(|part| hunk(part, &mut out));
     }

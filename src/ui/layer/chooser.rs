@@ -16,7 +16,10 @@ const MOST: usize = 200;
 pub enum Pick {
     Act(Action),
     Colour(TaskId, Option<Colour>),
-    MoveBelow { task: TaskId, parent: TaskId },
+    MoveBelow {
+        task: TaskId,
+        parent: TaskId,
+    },
     Project(ProjectId),
     Theme(String),
     /// A file of the diff.

@@ -38,7 +38,10 @@ pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
         page.rows.push(Row::blank());
         let when = say::elapsed(landing.at, cx.now);
         let key = model.key_of(Action::UndoMerge);
-        page.say(&format!("Merged into {} {when} ago; {key} takes that back.", sanitize::line(&landing.target)), Role::Muted);
+        page.say(
+            &format!("Merged into {} {when} ago; {key} takes that back.", sanitize::line(&landing.target)),
+            Role::Muted,
+        );
     }
     if let Some(problem) = &merge.problem {
         page.rows.push(Row::blank());
@@ -51,7 +54,12 @@ pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     let rows = u16::try_from(page.rows.len() + 4).unwrap_or(u16::MAX);
     let area = middle(screen, columns, rows);
     let inner = open(area, &format!("merge {}", model.world.title(merge.task)), cx, buffer);
-    let list = Rect { x: inner.x + 2, y: inner.y + 1, width: inner.width.saturating_sub(3), height: inner.height.saturating_sub(1) };
+    let list = Rect {
+        x: inner.x + 2,
+        y: inner.y + 1,
+        width: inner.width.saturating_sub(3),
+        height: inner.height.saturating_sub(1),
+    };
     // What is said last matters most: what does not fit is cut above it.
     let hidden = page.rows.len().saturating_sub(usize::from(list.height));
     for (row, y) in page.rows.iter().skip(hidden).zip(0..list.height) {
@@ -73,7 +81,9 @@ impl Page<'_> {
     /// Adds words behind a sign.
     fn marked(&mut self, sign: Option<(&'static str, Role)>, words: &str, role: Role) {
         let (first, rest) = match sign {
-            Some((sign, role)) => (vec![Span::decoration(format!("{sign} "), role)], vec![Span::decoration("  ", Role::Text)]),
+            Some((sign, role)) => {
+                (vec![Span::decoration(format!("{sign} "), role)], vec![Span::decoration("  ", Role::Text)])
+            }
             None => (Vec::new(), Vec::new()),
         };
         for line in width::visible(words).lines() {
@@ -180,7 +190,7 @@ fn conflict(page: &mut Page<'_>, conflict: &Conflict, cx: &Cx<'_>) {
 }
 
 /// Returns what two branches disagree about.
-pub fn conflict_words(kind: ConflictKind) -> &'static str {
+fn conflict_words(kind: ConflictKind) -> &'static str {
     match kind {
         ConflictKind::Content => "both changed the same lines",
         ConflictKind::BothAdded => "both made it",
@@ -202,7 +212,10 @@ fn ways(page: &mut Page<'_>, merge: &Merge) {
         let sign = if chosen { glyphs.selected } else { " " };
         page.rows.push(Row::new(vec![
             Span::decoration(format!("{sign} "), Role::Accent),
-            Span::new(width::pad(word, 10, width::Align::Left, glyphs.ellipsis), if chosen { Role::Strong } else { Role::Text }),
+            Span::new(
+                width::pad(word, 10, width::Align::Left, glyphs.ellipsis),
+                if chosen { Role::Strong } else { Role::Text },
+            ),
             Span::decoration(means, Role::Muted),
         ]));
     }

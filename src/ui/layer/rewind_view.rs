@@ -96,70 +96,88 @@ fn turn_row(turn: &TurnView, newest: bool, cx: &Cx<'_>, columns: usize) -> Row {
 }
 
 fn rows(picker: &Rewind, room: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut say = |words: &str, indent: &'static str, role: Role| {
-        if words.is_empty() {
-            rows.push(Row::blank());
-        }
-        for line in width::visible(words).lines() {
-            let before = [Span::decoration(indent, Role::Text)];
-            rows.extend(wrap::spans(&[Span::new(line.to_owned(), role)], room, &before, &before, Break::Words));
-        }
-    };
-    let to = picker.chosen().map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
-    say(&format!("Back to {to}: {}", rewind::words(picker.extent)), "", Role::Strong);
+    let mut sheet = Sheet { rows: Vec::new(), room };
+    let to = picker
+        .chosen()
+        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
+    sheet.say(&format!("Back to {to}: {}", rewind::words(picker.extent)), "", Role::Strong);
     match picker.preview() {
-        None if matches!(picker.turns, Some(Ok(_))) => say("Finding out what it would undo …", "", Role::Muted),
+        None if matches!(picker.turns, Some(Ok(_))) => sheet.say("Finding out what it would undo …", "", Role::Muted),
         None => {}
-        Some(Err(problem)) => say(problem, "", Role::Error),
-        Some(Ok(preview)) => undone(preview, &mut say),
+        Some(Err(problem)) => sheet.say(problem, "", Role::Error),
+        Some(Ok(preview)) => undone(preview, &mut sheet),
     }
-    rows
+    sheet.rows
 }
 
-fn undone(preview: &RewindPreview, say: &mut dyn FnMut(&str, &'static str, Role)) {
-    let mut nothing = true;
-    let mut part = |count: usize, words: String, names: Vec<String>, role: Role, say: &mut dyn FnMut(&str, &'static str, Role)| {
-        if count == 0 {
-            return;
+struct Sheet {
+    rows: Vec<Row>,
+    room: usize,
+}
+
+impl Sheet {
+    fn say(&mut self, words: &str, indent: &'static str, role: Role) {
+        for line in width::visible(words).lines() {
+            let before = [Span::decoration(indent, Role::Text)];
+            let line = [Span::new(line.to_owned(), role)];
+            self.rows.extend(wrap::spans(&line, self.room, &before, &before, Break::Words));
         }
-        nothing = false;
-        say("", "", Role::Text);
-        say(&words, "", role);
-        let more = names.len().saturating_sub(NAMED);
-        names.iter().take(NAMED).for_each(|name| say(name, "  ", Role::Muted));
-        if more > 0 {
-            say(&format!("and {more} more"), "  ", Role::Faint);
-        }
-    };
-    let turns = text::count(preview.turns, "turn leaves the conversation", "turns leave the conversation");
-    let read = match preview.read {
-        0 => Vec::new(),
-        read => vec![format!("with {} that the agent had read", text::count(read, "message", "messages"))],
-    };
-    part(preview.turns, turns, read, Role::Text, say);
-    let count = preview.files.len() + preview.hidden_files;
-    let mut names: Vec<String> = preview.files.iter().map(|file| file.path.clone()).collect();
-    if preview.hidden_files > 0 {
-        names.push(format!("and {} more", preview.hidden_files));
     }
-    part(count, text::count(count, "file changes back", "files change back"), names, Role::Text, say);
-    let commits = preview.commits.iter().map(|commit| {
-        let id: String = commit.id.chars().take(8).collect();
-        format!("{id} {}", sanitize::line(&commit.subject))
-    });
-    let count = preview.commits.len();
-    part(count, text::count(count, "commit leaves the branch", "commits leave the branch"), commits.collect(), Role::Text, say);
-    let sent: Vec<String> = preview.sent.iter().map(|words| text::headline(&sanitize::line(words), 100)).collect();
-    let count = sent.len();
-    part(count, format!("Cannot be undone: {} sent", text::count(count, "message was", "messages were")), sent, Role::Warn, say);
-    let created = preview.created.iter().map(|task| format!("{} {}", sanitize::line(&task.task), sanitize::line(&task.title)));
-    let count = preview.created.len();
-    part(count, format!("Cannot be undone: {} made", text::count(count, "task was", "tasks were")), created.collect(), Role::Warn, say);
-    let count = preview.stays.len();
-    part(count, "Stays as it is".to_owned(), preview.stays.clone(), Role::Text, say);
-    if nothing {
-        say("", "", Role::Text);
-        say("Nothing would be different.", "", Role::Muted);
+
+    /// Adds a part with its names, if there is anything in it.
+    fn part(&mut self, words: &str, names: &[String], role: Role) {
+        self.rows.push(Row::blank());
+        self.say(words, "", role);
+        let more = names.len().saturating_sub(NAMED);
+        names.iter().take(NAMED).for_each(|name| self.say(name, "  ", Role::Muted));
+        if more > 0 {
+            self.say(&format!("and {more} more"), "  ", Role::Faint);
+        }
+    }
+}
+
+fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
+    let before = sheet.rows.len();
+    if preview.turns > 0 {
+        let words = text::count(preview.turns, "turn leaves the conversation", "turns leave the conversation");
+        let read = text::count(preview.read, "message", "messages");
+        let read = format!("with {read} that the agent had read");
+        sheet.part(&words, if preview.read > 0 { std::slice::from_ref(&read) } else { &[] }, Role::Text);
+    }
+    let count = preview.files.len() + preview.hidden_files;
+    if count > 0 {
+        let mut names: Vec<String> = preview.files.iter().take(NAMED).map(|file| file.path.clone()).collect();
+        if count > names.len() {
+            names.push(format!("and {} more", count - names.len()));
+        }
+        sheet.part(&text::count(count, "file changes back", "files change back"), &names, Role::Text);
+    }
+    if !preview.commits.is_empty() {
+        let line = |commit: &crate::engine::review::CommitLine| {
+            let id: String = commit.id.chars().take(8).collect();
+            format!("{id} {}", sanitize::line(&commit.subject))
+        };
+        let names: Vec<String> = preview.commits.iter().map(line).collect();
+        sheet.part(
+            &text::count(names.len(), "commit leaves the branch", "commits leave the branch"),
+            &names,
+            Role::Text,
+        );
+    }
+    if !preview.sent.is_empty() {
+        let names: Vec<String> = preview.sent.iter().map(|words| text::headline(&sanitize::line(words), 100)).collect();
+        let words = format!("Cannot be undone: {} sent", text::count(names.len(), "message was", "messages were"));
+        sheet.part(&words, &names, Role::Warn);
+    }
+    if !preview.created.is_empty() {
+        let names: Vec<String> = preview.created.iter().map(|task| sanitize::line(&task.title).into_owned()).collect();
+        let words = format!("Cannot be undone: {} made", text::count(names.len(), "task was", "tasks were"));
+        sheet.part(&words, &names, Role::Warn);
+    }
+    if !preview.stays.is_empty() {
+        sheet.part("Stays as it is", &preview.stays, Role::Text);
+    }
+    if sheet.rows.len() == before {
+        sheet.part("Nothing would be different.", &[], Role::Muted);
     }
 }

@@ -2,7 +2,7 @@
 //! remark; and the same as entries of a list.
 
 use crate::base::text;
-use crate::text::diff::FileState;
+use crate::text::diff::{FileState, LineKind};
 use crate::text::width::{self, Cut};
 use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
@@ -144,7 +144,6 @@ impl Maker<'_> {
         ]);
         let mut right = Vec::new();
         if folded {
-            use crate::text::diff::LineKind;
             let count = |kind: LineKind| part.lines.iter().filter(|line| line.kind == kind).count();
             row.push(Span::decoration(
                 format!("  +{} -{}", count(LineKind::Added), count(LineKind::Removed)),

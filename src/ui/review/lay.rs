@@ -141,7 +141,9 @@ impl Laid {
         let mut row = rows.start;
         while row < end {
             let mark = self.mark(row);
-            let (Some(laid), Some(file)) = (self.files.get(mark.file), self.comparison.files.get(mark.file)) else { break };
+            let (Some(laid), Some(file)) = (self.files.get(mark.file), self.comparison.files.get(mark.file)) else {
+                break;
+            };
             match (mark.place, &laid.rows) {
                 (Place::Note(_) | Place::Line { .. }, Some(rows)) => {
                     // Rows that follow each other are made at once: they share their colours.
@@ -220,10 +222,11 @@ impl LaidFile {
     }
 
     fn row(&self, place: Place) -> usize {
-        let Some(rows) = self.rows.as_ref().filter(|rows| !rows.is_empty()) else { return 0 };
+        let Some(rows) = &self.rows else { return 0 };
         let diff = match place {
             Place::Name => return 0,
-            Place::End => return self.len,
+            Place::End => return self.len - usize::from(rows.is_empty()),
+            Place::Note(_) | Place::Head(_) | Place::Line { .. } if rows.is_empty() => return 0,
             Place::Note(note) => note,
             Place::Head(hunk) => rows.hunk_starts().get(hunk).copied().unwrap_or(0),
             Place::Line { hunk, line, part } => {

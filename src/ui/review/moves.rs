@@ -180,7 +180,10 @@ impl State {
         let hunks = one.map_or(0..file.marks.len(), |hunk| hunk..hunk + 1);
         let ids: Vec<Fold> = hunks.clone().filter_map(|hunk| file.id(hunk)).map(Fold::Hunk).collect();
         let name = Fold::File(file.diff.path().to_owned());
-        let seen = &mut self.notes.of_mut(task).seen;
+        let notes = self.notes.of_mut(task);
+        // Whoever sees a part of it looks at the files as they are now; a later look moves on when all of it was seen.
+        notes.state = notes.state.take().or_else(|| self.looked_at.clone());
+        let seen = &mut notes.seen;
         self.seen_unsaved = true;
         let marks = || hunks.clone().filter_map(|hunk| file.marks.get(hunk)).flatten();
         if marks().all(|mark| seen.contains(mark)) {

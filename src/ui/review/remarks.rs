@@ -73,7 +73,7 @@ impl State {
         let lines: Vec<_> =
             lines.into_iter().filter_map(|(hunk, line)| file.diff.hunks.get(hunk)?.lines.get(line)).collect();
         let side = if lines.iter().any(|line| line.new.is_some()) { Side::New } else { Side::Old };
-        let on_side = || lines.iter().filter_map(|line| number(line, side).map(|number| (number, &line.text)));
+        let on_side = || lines.iter().filter_map(move |line| Some((number(line, side)?, &line.text)));
         let numbers = || on_side().map(|(number, _)| number);
         Some(Comment {
             path: file.diff.path().to_owned(),
@@ -106,8 +106,8 @@ impl State {
     /// Ends writing. What has no words is dropped.
     pub fn finish_writing(&mut self) {
         let (Some(task), Some(writing)) = (self.task, self.writing.take()) else { return };
-        let comments = &mut self.notes.of_mut(task).comments;
-        if comments.get(writing.comment).is_some_and(|comment| comment.text.trim().is_empty()) {
+        let comment = self.notes.of(task).and_then(|notes| notes.comments.get(writing.comment));
+        if comment.is_some_and(|comment| comment.text.trim().is_empty()) {
             self.drop_comment(task, writing.comment);
         }
         self.unsaved = true;
@@ -199,7 +199,8 @@ impl State {
             let mark = laid.mark(row);
             if let Place::Line { hunk, line, .. } = mark.place {
                 let mark = Mark { place: Place::Line { hunk, line, part: 0 }, ..mark };
-                let found = laid.comparison.files.get(mark.file).and_then(|file| file.diff.hunks.get(hunk)?.lines.get(line));
+                let found =
+                    laid.comparison.files.get(mark.file).and_then(|file| file.diff.hunks.get(hunk)?.lines.get(line));
                 if let Some(found) = found.filter(|_| lines.last().is_none_or(|(last, _)| *last != mark)) {
                     lines.push((mark, &found.text));
                 }

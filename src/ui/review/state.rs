@@ -233,7 +233,8 @@ impl State {
     pub fn take_seen(&mut self) -> Option<(TaskId, Seen)> {
         let task = self.task.filter(|_| self.seen_unsaved)?;
         self.seen_unsaved = false;
-        Some((task, self.notes.of(task)?.seen()))
+        // Without the state that was looked at nothing can be kept.
+        self.notes.of(task).map(TaskNotes::seen).filter(|seen| seen.state.is_some()).map(|seen| (task, seen))
     }
 
     /// Remembers that the files were looked at in the state that is shown: what is new is told from there.
@@ -276,8 +277,12 @@ impl State {
                 Some((known, rows)) if *known == key => Arc::clone(rows),
                 _ => {
                     let page = Page::new(columns.saturating_sub(INDENT + 1), glyphs);
-                    let options =
-                        DiffOptions { sides: self.sides, heads: Heads::Always, context: None, ..DiffOptions::new(page) };
+                    let options = DiffOptions {
+                        sides: self.sides,
+                        heads: Heads::Always,
+                        context: None,
+                        ..DiffOptions::new(page)
+                    };
                     let is_folded = |hunk: usize| key.folded.contains(&hunk);
                     let rows = Arc::new(DiffRows::folded(&file.diff, options, is_folded));
                     plans[at] = Some((key, Arc::clone(&rows)));
@@ -335,7 +340,8 @@ fn moved(mark: Mark, before: &Comparison, now: &Comparison) -> Mark {
             let was = old.diff.hunks.get(hunk).and_then(|hunk| hunk.lines.get(line));
             let number = was.and_then(|line| line.new.or(line.old)).unwrap_or(0);
             let lines = new.diff.hunks.iter().enumerate();
-            let lines = lines.flat_map(|(at, hunk)| hunk.lines.iter().enumerate().map(move |(line, it)| (at, line, it)));
+            let lines =
+                lines.flat_map(|(at, hunk)| hunk.lines.iter().enumerate().map(move |(line, it)| (at, line, it)));
             let far = |it: &crate::text::diff::DiffLine| it.new.or(it.old).unwrap_or(0).abs_diff(number);
             let nearest = lines.min_by_key(|(_, _, it)| (far(it), was.is_none_or(|was| was.text != it.text)));
             nearest.map_or(Place::Name, |(hunk, line, _)| Place::Line { hunk, line, part: 0 })

@@ -119,8 +119,7 @@ fn bar(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buff
         let words = format!("{} more not shown", text::count(comparison.hidden_files, "file", "files"));
         left.extend([dot(), Span::styled(words, theme.style(Role::Warn))]);
     }
-    let seen: usize =
-        state.notes().map_or(0, |notes| comparison.files.iter().map(|file| file.seen(&notes.seen)).sum());
+    let seen: usize = state.notes().map_or(0, |notes| comparison.files.iter().map(|file| file.seen(&notes.seen)).sum());
     let (words, role) = match comparison.hunks() - seen {
         0 => (format!("{} all seen", theme.glyphs.passed), Role::Ok),
         left => (format!("{left} of {} unseen", comparison.hunks()), Role::Muted),
@@ -144,7 +143,6 @@ fn bar(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buff
     if wide > 0 && end + wide + 2 < area.right() {
         buffer.set_span(area.right() - wide - 1, area.y, &right, wide);
     }
-    paint::tint(buffer, area, Style { fg: None, ..theme.style(Role::CursorLine) }.remove_modifier(ratatui::style::Modifier::UNDERLINED));
 }
 
 /// Draws the list of files.
@@ -168,14 +166,7 @@ fn panel(state: &State, laid: &Laid, cx: &Cx<'_>, places: &Places, buffer: &mut 
     }
 }
 
-fn rows(
-    state: &State,
-    laid: &Laid,
-    with: With<'_>,
-    cx: &Cx<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) -> Option<Position> {
+fn rows(state: &State, laid: &Laid, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let theme = cx.theme;
     let height = usize::from(area.height);
     let (row, top) = state.place(laid, height);
@@ -230,3 +221,7 @@ pub fn file_at(state: &State, area: Rect, at: Position) -> Option<Mark> {
     let file = top + usize::from(at.y - places.files.y);
     (file < len).then_some(Mark { file, place: Place::Name })
 }
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

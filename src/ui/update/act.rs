@@ -22,8 +22,12 @@ const ABOVE_ALL: &[Action] =
 /// Does what `action` says. `key` is the one that asked for it, if a key did.
 pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
     // What lies on top has the keys: nothing behind it moves.
-    if !model.layers.is_empty() && action.entry().contexts == [Context::Anywhere] && !ABOVE_ALL.contains(&action) {
-        return;
+    if let Some(layer) = model.layers.last() {
+        let contexts = action.entry().contexts;
+        let belongs = layer.contexts().iter().any(|context| contexts.contains(context));
+        if contexts.contains(&Context::Anywhere) && !belongs && !ABOVE_ALL.contains(&action) {
+            return;
+        }
     }
     let task = model.selected();
     match action {
@@ -114,12 +118,9 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         | Action::Verify
         | Action::CatchUp
         | Action::UndoMerge => act_merge::act(model, action, cx, out),
-        Action::Rewind
-        | Action::RewindWhat
-        | Action::GoBack
-        | Action::Redo
-        | Action::Fork
-        | Action::EditResend => act_rewind::act(model, action, cx, out),
+        Action::Rewind | Action::RewindWhat | Action::GoBack | Action::Redo | Action::Fork | Action::EditResend => {
+            act_rewind::act(model, action, cx, out)
+        }
 
         Action::Choose => act_asks::choose(model, key, cx, out),
         Action::WriteAnswer => model.asks.write(),

@@ -317,8 +317,7 @@ fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
         return act_review::find(model, direction == Direction::Forward, cx);
     }
     let Some(task) = model.world.task(model.tree.selected()).filter(|_| !needle.is_empty()) else { return };
-    let rows: Vec<String> =
-        page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect();
+    let rows: Vec<String> = page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect();
     let top = &mut model.detail.top;
     let from = (*top).min(rows.len());
     let holds = |at: &usize| rows[*at].to_ascii_lowercase().contains(&needle);

@@ -175,7 +175,8 @@ pub fn show(model: &mut Model, range: Range, out: &mut Out) {
 fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     model.review.finish_writing();
     let task = model.selected();
-    let drafts: Vec<_> = model.review.notes().map(|notes| notes.drafts().map(review::Comment::told).collect()).unwrap_or_default();
+    let drafts: Vec<_> =
+        model.review.notes().map(|notes| notes.drafts().map(review::Comment::told).collect()).unwrap_or_default();
     if drafts.is_empty() {
         let words = format!("there is no comment to send; {} writes one", model.key_of(Action::Comment));
         return model.toasts.say(Level::Info, words, cx.now);

@@ -46,7 +46,7 @@ fn picker(model: &mut Model, task: TaskId) -> Option<&mut Rewind> {
 /// The turns are there. Tells whether the picker waited for them.
 pub fn turns(model: &mut Model, task: TaskId, turns: &Result<Vec<TurnView>, Fault>) -> bool {
     let Some(picker) = picker(model, task) else { return false };
-    picker.take(turns.as_ref().map(Clone::clone).map_err(ToString::to_string));
+    picker.take(turns.as_ref().cloned().map_err(ToString::to_string));
     true
 }
 
@@ -81,8 +81,9 @@ fn confirm(model: &mut Model, cx: &Cx<'_>) {
         None => return,
     };
     let (task, (to, extent)) = (picker.task, picker.aim());
-    let place =
-        picker.chosen().map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
+    let place = picker
+        .chosen()
+        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
     let mut lines = vec![format!("\"{}\" goes back to {place}: {}.", model.world.title(task), rewind_words(extent))];
     let count = crate::base::text::count;
     let files = preview.files.len() + preview.hidden_files;
