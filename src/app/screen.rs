@@ -13,6 +13,7 @@ use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
+use crate::engine::command::Abilities;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
 use crate::model::Project;
@@ -81,6 +82,7 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         settings,
         drafts: drafts::load(&drafts_file),
         reviews: reviews::load(&reviews_file),
+        abilities: Abilities::OURS,
     };
     let (model, key_problems) = Model::new(setup);
     let (msgs, answers) = mpsc::unbounded_channel();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::keys::Key;
 use crate::base::{AskId, MicroUsd, TaskId, Timestamp};
+use crate::engine::command::Abilities;
 use crate::engine::review::TurnView;
 use crate::engine::snapshot::Snapshot;
 use crate::ui::action::{Action, Context};
@@ -30,6 +31,8 @@ pub struct Setup {
     pub drafts: Vec<(TaskId, String)>,
     /// What was seen and said in reviews before.
     pub reviews: review::Notes,
+    /// What the engine carries out: nothing else is offered.
+    pub abilities: Abilities,
 }
 
 /// What of the settings the screen shows or obeys.
@@ -97,6 +100,7 @@ pub(super) struct Seen {
 pub struct Model {
     pub(super) world: World,
     pub(super) keymap: Keymap,
+    pub(super) abilities: Abilities,
     pub(super) settings: Settings,
     pub(super) focus: Pane,
     /// Where the focus goes back to after an answer or a message.
@@ -133,13 +137,14 @@ pub struct Model {
 impl Model {
     /// Returns the screen at its start, with the cursor in the composer, and what is wrong with the keys.
     pub fn new(setup: Setup) -> (Self, Vec<Problem>) {
-        let (keymap, problems) = Keymap::new(&setup.keys);
+        let (keymap, problems) = Keymap::new(&setup.keys, setup.abilities);
         let world = World::new(setup.snapshot);
         let notified = world.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
         let model = Self {
             tree: tree::State::new(&world),
             world,
             keymap,
+            abilities: setup.abilities,
             settings: setup.settings,
             focus: Pane::Composer,
             came_from: Pane::Tree,

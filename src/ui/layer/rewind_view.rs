@@ -34,8 +34,12 @@ pub fn view(picker: &Rewind, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &
         (Rect { height: high, ..inner }, lower)
     };
     turns(picker, cx, list, buffer);
-    let rows = rows(picker, usize::from(preview.width).saturating_sub(3));
+    let mut rows = rows(picker, usize::from(preview.width).saturating_sub(3));
     let text = Rect { x: preview.x + 2, width: preview.width.saturating_sub(3), ..preview };
+    if rows.len() > usize::from(text.height) {
+        // Air is the first that a small screen does without.
+        rows.retain(|row| !row.spans.is_empty());
+    }
     for (row, y) in rows.iter().zip(0..text.height) {
         paint::line(buffer, text, y, &row.line(cx.theme));
     }

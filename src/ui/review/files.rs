@@ -64,7 +64,7 @@ fn comments<'a>(file: &'a Changed, notes: &'a TaskNotes) -> impl Iterator<Item =
 /// Returns a file as a line of a list: its name, and its sizes and state.
 pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, String) {
     let (letter, _) = letter(file.diff.state);
-    let mut note = format!("+{} -{}", file.added, file.removed);
+    let mut note: String = counts(file).iter().map(|span| span.text.as_ref()).collect();
     let drafts = comments(file, notes).filter(|comment| comment.sent.is_none()).count();
     if drafts > 0 {
         note = format!("{}  {note}", text::count(drafts, "comment", "comments"));
@@ -74,6 +74,17 @@ pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, Str
     }
     let sign = if file.seen(&notes.seen) == file.marks.len() { glyphs.passed } else { " " };
     (format!("{letter} {}", path(file)), format!("{note} {sign}"))
+}
+
+/// Returns how many lines a file gained and lost, if it has lines.
+fn counts(file: &Changed) -> Vec<Span> {
+    if file.added + file.removed == 0 {
+        return Vec::new();
+    }
+    vec![
+        Span::decoration(format!("+{}", file.added), Role::DiffPlus),
+        Span::decoration(format!(" -{}", file.removed), Role::DiffMinus),
+    ]
 }
 
 /// Fills a row so that `right` ends at its last column but one.
@@ -100,10 +111,7 @@ impl Maker<'_> {
         let glyphs = self.glyphs;
         let sign = if folded { glyphs.folded } else { glyphs.unfolded };
         let (letter, role) = letter(file.diff.state);
-        let mut right = vec![
-            Span::decoration(format!("+{}", file.added), Role::DiffPlus),
-            Span::decoration(format!(" -{}", file.removed), Role::DiffMinus),
-        ];
+        let mut right = counts(file);
         let drafts = comments(file, self.notes).filter(|comment| comment.sent.is_none()).count();
         if drafts > 0 {
             right.insert(0, Span::decoration(format!("{}  ", text::count(drafts, "comment", "comments")), Role::Ask));
@@ -160,7 +168,7 @@ impl Maker<'_> {
 /// Returns a file as a row of the list beside the diff.
 pub fn panel_row(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs, columns: usize) -> Row {
     let (letter, role) = letter(file.diff.state);
-    let (plus, minus) = (format!("+{}", file.added), format!(" -{}", file.removed));
+    let mut right = counts(file);
     let done = file.seen(&notes.seen) == file.marks.len();
     let remarks = comments(file, notes).filter(|comment| comment.sent.is_none()).count();
     let sign = match remarks {
@@ -168,13 +176,13 @@ pub fn panel_row(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs, columns: us
         0 => Span::decoration("  ", Role::Text),
         many => Span::decoration(format!(" {}", many.min(9)), Role::Ask),
     };
-    let room = columns.saturating_sub(width::of(&plus) + width::of(&minus) + 7);
+    right.push(sign);
+    let room = columns.saturating_sub(right.iter().map(Span::width).sum::<usize>() + 5);
     let name = width::truncate(&path(file), room, Cut::Start, glyphs.ellipsis).into_owned();
     let row = Row::new(vec![
         Span::decoration(" ", Role::Text),
         Span::decoration(format!("{letter} "), role),
         Span::new(name, if done { Role::Muted } else { Role::Text }),
     ]);
-    let right = vec![Span::decoration(plus, Role::DiffPlus), Span::decoration(minus, Role::DiffMinus), sign];
     fill(row, right, columns, glyphs)
 }

@@ -72,7 +72,8 @@ impl State {
         lines.dedup();
         let lines: Vec<_> =
             lines.into_iter().filter_map(|(hunk, line)| file.diff.hunks.get(hunk)?.lines.get(line)).collect();
-        let side = if lines.iter().any(|line| line.new.is_some()) { Side::New } else { Side::Old };
+        let gone = !lines.is_empty() && lines.iter().all(|line| line.new.is_none());
+        let side = if gone { Side::Old } else { Side::New };
         let on_side = || lines.iter().filter_map(move |line| Some((number(line, side)?, &line.text)));
         let numbers = || on_side().map(|(number, _)| number);
         Some(Comment {

@@ -11,7 +11,7 @@ use crate::model::conversation::{Thought, ToolUse, Wire};
 use crate::model::event::{
     AssistantText, Event, MessagesConsumed, ResumeShape, RunStarted, StopReason, ToolResult, TurnEnded,
 };
-use crate::model::fold::{ContextSize, UsageTotals};
+use crate::model::fold::ContextSize;
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
 use crate::model::task::{Colour, Status, TaskNode};

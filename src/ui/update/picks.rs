@@ -19,7 +19,8 @@ fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, ite
 
 pub fn open_palette(model: &mut Model) {
     let contexts = model.contexts();
-    let items = TABLE.iter().filter(|entry| entry.in_palette()).map(|entry| {
+    let offered = TABLE.iter().filter(|entry| entry.in_palette() && entry.action.is_offered(model.abilities));
+    let items = offered.map(|entry| {
         let key =
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
