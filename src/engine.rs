@@ -23,4 +23,4 @@ pub mod update;
 pub use driver::models;
 pub use handle::Handle;
 pub use open::{Options, open};
-pub use reading::{Reader, Spot};
+pub use reading::{History, Moment, Reader, Spot};

@@ -66,7 +66,7 @@ fn a_turn_ends_with_the_results_of_its_calls_and_the_state_that_was_kept_then() 
     let mut chain = Chain::new();
     let start = TurnId::fresh(&chain.ids);
     chain.kept(start, "start");
-    let asked = chain.message(Source::User, "please do it\nand more");
+    let asked = chain.message(Source::User, "please do it");
     chain.read(&[asked]);
     let (first, _) = chain.turn("doing");
     let kept = chain.kept(first, "one");
