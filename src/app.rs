@@ -1,8 +1,10 @@
 //! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
 
 mod chores;
+mod comparison;
 pub mod demo;
 mod drafts;
+mod reviews;
 pub mod screen;
 mod themes;
 

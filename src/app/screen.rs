@@ -7,19 +7,19 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::themes::Themes;
-use super::{chores, drafts};
+use super::{chores, drafts, reviews};
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
+use crate::engine::command::Abilities;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
-use crate::git::Worktrees;
 use crate::model::Project;
 use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Redraw, Setting, Setup};
+use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -73,12 +73,17 @@ pub async fn run(options: Options) -> Result<End, Fault> {
     let themes = Themes::new(options.home.root().join("themes"), theme_changed);
     let (theme, problems) = themes.load(&options.settings.theme, appearance);
     let (snapshot, watcher) = options.handle.look().await?;
-    let worktrees = Worktrees::open(&options.project.path, &options.home.project(options.project.id).worktrees(), None)
-        .await
-        .map_err(|error| Fault::environment(error.to_string()))?;
-    let drafts_file = options.home.project(options.project.id).root().join("drafts.json");
+    let folder = options.home.project(options.project.id).root().to_owned();
+    let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
-    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts: drafts::load(&drafts_file) };
+    let setup = Setup {
+        snapshot,
+        keys: options.keys.clone(),
+        settings,
+        drafts: drafts::load(&drafts_file),
+        reviews: reviews::load(&reviews_file),
+        abilities: Abilities::OURS,
+    };
     let (model, key_problems) = Model::new(setup);
     let (msgs, answers) = mpsc::unbounded_channel();
     let mut screen = Screen {
@@ -89,8 +94,8 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         zone: jiff::tz::TimeZone::system(),
         terminal,
         watcher,
-        worktrees,
         drafts_file,
+        reviews_file,
         msgs,
         end: None,
         options,
@@ -117,8 +122,8 @@ struct Screen {
     zone: jiff::tz::TimeZone,
     terminal: Terminal,
     watcher: Watcher,
-    worktrees: Worktrees,
     drafts_file: PathBuf,
+    reviews_file: PathBuf,
     msgs: mpsc::UnboundedSender<Msg>,
     end: Option<End>,
     options: Options,
@@ -225,7 +230,7 @@ impl Screen {
 
     /// Returns the folder that a task works in.
     fn folder(&self, task: TaskId) -> PathBuf {
-        let place = self.model.place(task).map(|(path, _)| path);
+        let place = self.model.place(task);
         place.filter(|path| path.exists()).unwrap_or_else(|| self.options.project.path.clone())
     }
 
@@ -236,22 +241,33 @@ impl Screen {
                 self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
             }
             Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
-            Effect::LoadDiff { task } => {
-                self.beside(chores::diff(self.worktrees.clone(), task, self.model.place(task)));
+            Effect::LoadDiff { task, request } => self.beside(chores::diff(handle, task, request)),
+            Effect::LoadTurns { task } => {
+                self.beside(async move { Msg::Turns { task, turns: handle.turns(task).await } });
             }
+            Effect::LoadMerge { task, goal } => self.beside(async move {
+                let preview = Box::new(handle.merge_preview(task, goal).await);
+                Msg::MergePreview { task, goal, preview }
+            }),
+            Effect::LoadRewind { task, to, extent } => self.beside(async move {
+                let preview = Box::new(handle.rewind_preview(task, to, extent).await);
+                Msg::RewindPreview { task, to, extent, preview }
+            }),
+            Effect::EditMessage { task, message } => match chores::said(handle, task, message).await {
+                Ok(text) => self.open_editor(Purpose::Resend(task, message), &text).await?,
+                Err(fault) => self.say(Level::Error, fault.to_string()),
+            },
+            // Waited for: what is asked for next may be compared with it.
+            Effect::SaveSeen { task, seen } => {
+                if let Err(fault) = handle.mark_seen(task, seen).await {
+                    self.say(Level::Warning, fault.to_string());
+                }
+            }
+            Effect::SaveReviews { notes } => reviews::save(&self.reviews_file, &notes),
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
             Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
-            Effect::OpenEditor { purpose, text } => match self.terminal.lend(chores::edit(&text)).await? {
-                Lent::Back(Ok(text)) => {
-                    let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
-                }
-                Lent::Back(Err(fault)) => {
-                    let _ = self.msgs.send(Msg::Edited { purpose, text: None });
-                    self.say(Level::Error, fault.to_string());
-                }
-                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
-            },
+            Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
             Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
                 Lent::Back(Ok(())) => {}
                 Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
@@ -278,6 +294,20 @@ impl Screen {
             Effect::Redraw => self.terminal.invalidate(),
             Effect::Suspend => self.terminal.suspend().await?,
             Effect::Quit => self.end = Some(End::Quit),
+        }
+        Ok(())
+    }
+
+    async fn open_editor(&mut self, purpose: Purpose, text: &str) -> Result<(), Fault> {
+        match self.terminal.lend(chores::edit(text)).await? {
+            Lent::Back(Ok(text)) => {
+                let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
+            }
+            Lent::Back(Err(fault)) => {
+                let _ = self.msgs.send(Msg::Edited { purpose, text: None });
+                self.say(Level::Error, fault.to_string());
+            }
+            Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
         }
         Ok(())
     }

@@ -147,19 +147,6 @@ fn an_edit_unfolds_to_a_diff_and_a_search_marks_what_it_finds() {
 }
 
 #[test]
-fn a_diff_file_by_file() {
-    let mut screen = login(120, 40);
-    screen.keys("esc d");
-    let task = screen.ids().login;
-    screen.msg(crate::ui::Msg::Diff { task, diff: Ok(DIFF.to_owned()) });
-    screen.assert_looks("diff-120x40");
-    screen.keys("tab tab z M");
-    screen.assert_looks("diff-folded-120x40");
-}
-
-const DIFF: &str = "diff --git a/src/session/store.rs b/src/session/store.rs\n--- a/src/session/store.rs\n+++ b/src/session/store.rs\n@@ -10,6 +10,8 @@ impl Store {\n     fn open() -> Self {\n-        let ttl = 60;\n+        let ttl = Duration::from_secs(60);\n+        let tokens = Tokens::new(ttl);\n         store()\n     }\n }\ndiff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1,2 +1,2 @@\n # Title\n-old words\n+new words\n";
-
-#[test]
 fn writing_with_an_offer_a_chip_and_several_lines() {
     let mut screen = login(120, 40);
     let task = screen.ids().login;

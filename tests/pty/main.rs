@@ -15,6 +15,8 @@ mod product_endings;
 #[cfg(test)]
 mod product_refusals;
 #[cfg(test)]
+mod product_review;
+#[cfg(test)]
 mod product_window;
 #[cfg(test)]
 mod product_work;

@@ -9,7 +9,7 @@ use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::field::Field;
-use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt};
+use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt, merge_view, rewind_view};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
@@ -28,11 +28,19 @@ pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
             self::board(board, model, cx, screen, buffer);
             None
         }
+        Layer::Merge(merge) => {
+            merge_view::view(merge, model, cx, screen, buffer);
+            None
+        }
+        Layer::Rewind(picker) => {
+            rewind_view::view(picker, model, cx, screen, buffer);
+            None
+        }
     }
 }
 
 /// Returns a place in the upper middle of the screen.
-fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
+pub(super) fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
     let wide = columns.min(screen.width.saturating_sub(2));
     let high = rows.min(screen.height.saturating_sub(2));
     let x = screen.x + (screen.width - wide) / 2;
@@ -40,7 +48,7 @@ fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
     Rect { x, y, width: wide, height: high }
 }
 
-fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
+pub(super) fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
     paint::clear(buffer, area, cx.theme, Role::Popup);
     paint::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
 }

@@ -83,6 +83,6 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         model.focus = Pane::Composer;
     } else if places.detail.contains(at) {
         model.focus = Pane::Detail;
-        act_detail::click(model, row_of(places.detail, at), cx);
+        act_detail::click(model, at, cx);
     }
 }
