@@ -109,7 +109,7 @@ pub fn nodes_in(sessions: &Sessions) -> Result<Remembered, StoreError> {
 }
 
 /// Returns what a session last said of its own task, on whatever branch of its history.
-fn last_change(sessions: &Sessions, task: TaskId) -> Result<Option<TaskChanged>, StoreError> {
+pub(in crate::store) fn last_change(sessions: &Sessions, task: TaskId) -> Result<Option<TaskChanged>, StoreError> {
     let mut last = None;
     sessions.scan(task, |span| {
         let header = span.bytes.and_then(|bytes| line::parse(bytes).header());

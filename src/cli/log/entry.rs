@@ -69,6 +69,7 @@ fn describe(body: &Body) -> (String, String) {
         }
         Body::AskAnswered(answered) => short(&format!("answered: {}", answered.answer.text)),
         Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),
+        Body::Granted(granted) => short(&format!("the agent {}", granted.grant)),
         Body::BudgetWarning(budget) => short(&format!("{} of {} spent", budget.spent, budget.limit)),
         Body::BudgetExceeded(budget) => short(&format!("budget used up: {} of {}", budget.spent, budget.limit)),
         Body::Error(error) => (format!("error ({})", error.class), error.message.clone()),
