@@ -69,7 +69,6 @@ struct Wants {
 
 /// What has been tried without success, so that it ends.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question asked once before the next request")]
 struct Tries {
     /// Responses in a row that said nothing, or stopped at a limit.
     unfinished: u32,

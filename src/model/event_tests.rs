@@ -40,6 +40,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     ("ask_answered", r#"{"id":"ID","answer":{"text":"a","choice":0,"by":"person"}}"#),
     ("ask_withdrawn", r#"{"id":"ID","reason":"the run ended"}"#),
+    ("granted", r#"{"ask":"ID","grant":"turns","up_to":40}"#),
     ("budget_warning", r#"{"scope":"task","spent":1,"limit":2}"#),
     ("budget_exceeded", r#"{"scope":"subtree","spent":3,"limit":2}"#),
     ("error", r#"{"class":"network","message":"m","attempt":{"number":1,"of":8,"wait_ms":500}}"#),
@@ -58,6 +59,8 @@ const GOLDEN: &[(&str, &str)] = &[
 /// Further shapes of the same types.
 const ALSO: &[(&str, &str)] = &[
     ("task_changed", r#"{"change":"removed"}"#),
+    ("granted", r#"{"ask":"ID","grant":"unpriced","model":"m-1"}"#),
+    ("granted", r#"{"ask":"ID","grant":"overfull"}"#),
     ("run_ended", r#"{"exit":"done_passed"}"#),
     ("run_ended", r#"{"exit":{"interrupted":"quit"}}"#),
     ("thinking", r#"{"redacted":"b3BhcXVl","wire":"anthropic"}"#),
