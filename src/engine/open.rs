@@ -75,7 +75,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     })?;
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
-    let tree = load_tree(&mut tree_file, &ids, clock.as_ref())?;
+    let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
     let digests = Digests::load(Arc::new(RealDisk), folder.digests());
     if let Some(keep) = merged.settings.session_keep {
         forget_deleted(store.sessions(), &tree, keep).await;
@@ -161,8 +161,8 @@ async fn clean_up(records: &Path, spill: &Path) {
 }
 
 /// Returns the tree. A project's first one is saved before anything refers to it.
-fn load_tree(file: &mut TreeFile, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
-    if let Some(rebuilt) = file.load()? {
+fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
+    if let Some(rebuilt) = file.load_beside(sessions)? {
         for note in &rebuilt.notes {
             tracing::warn!(note, "the tree was put in order");
         }
