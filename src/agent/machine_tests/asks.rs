@@ -172,9 +172,9 @@ fn turns_that_were_granted_outlive_the_run_and_are_as_many_as_before() {
         turn(&mut bench, "b");
         assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit));
         if word == "Go on" {
-            bench.answer(word)
+            bench.answer(word);
         } else {
-            bench.hear(Source::User, word)
+            bench.hear(Source::User, word);
         }
         turn(&mut bench, "c");
         let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
