@@ -16,6 +16,7 @@ pub mod lock;
 pub mod log;
 pub mod registry;
 pub mod replace;
+pub mod retention;
 pub mod scan;
 pub mod session;
 pub mod tail;

@@ -63,7 +63,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
 /// Returns the saved tree, with a note for everything that did not fit together.
 pub fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Failure> {
     let mut file = TreeFile::new(the_disk(), located.folder.tree());
-    let Some(loaded) = file.load()? else { return Ok(None) };
+    let Some(loaded) = file.load_beside(&located.sessions())? else { return Ok(None) };
     loaded.notes.iter().for_each(|note| console.note(&format!("warning: {note}")));
     Ok(Some(loaded.tree))
 }

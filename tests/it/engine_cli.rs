@@ -114,9 +114,9 @@ fn a_timeout_stops_the_work_which_the_next_run_takes_up() {
     let world = World::new();
     play(&world, json!([root(json!([bash("sleep 300"), say("I was cut short.")]))]));
     let project = world.project("app");
-    let ran = project.run(["--timeout", "1", "Wait."]);
+    let ran = project.run(["--timeout", "5", "Wait."]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("stopped after 1 s"), "{ran:?}");
+    assert!(ran.err.contains("stopped after 5 s"), "{ran:?}");
     assert_eq!(marked(&[project.id("orchestrator")]), []);
     assert_eq!(project.status("orchestrator"), "in_progress");
     let ran = project.run([]);
@@ -336,6 +336,25 @@ fn a_task_starts_over_on_a_fresh_branch_and_its_old_work_comes_back_from_the_arc
     project.run([]);
     let log = world.git(&project.worktree("Painter"), ["log", "--format=%s"]);
     assert_eq!(log, "Work\nstart", "the work was done anew, on a fresh branch");
+}
+
+#[test]
+fn of_the_sessions_of_deleted_tasks_as_many_are_kept_as_the_person_wants() {
+    let world = World::new();
+    play(&world, json!([root(json!([say("Hello.")]))]));
+    let project = world.project("app");
+    let tasks = ["One", "Two", "Three"].map(|title| project.mxd(["task", "new", "--draft", title]).ok());
+    let [one, two, three] = tasks.each_ref().map(|id| id.trim());
+    let has = |task: &str| project.folder.sessions().join(format!("{task}.jsonl")).exists();
+    for task in [one, two] {
+        project.mxd(["task", "delete", task]).ok();
+    }
+    project.run(["Begin."]).ok();
+    assert!(has(one) && has(two), "without the setting all are kept");
+    project.mxd(["config", "set", "--local", "sessionKeep", "1"]).ok();
+    project.run(["Again."]);
+    assert_eq!((has(one), has(two), has(three)), (false, true, true), "three is in the tree, two is the newest");
+    project.mxd(["check"]).ok();
 }
 
 #[test]

@@ -91,6 +91,8 @@ mod store_lock;
 #[cfg(test)]
 mod store_replay;
 #[cfg(test)]
+mod store_retention;
+#[cfg(test)]
 mod store_torn;
 #[cfg(test)]
 mod tools_bash;

@@ -122,7 +122,8 @@ pub const KEYS: &[Key] = &[
         "sessionKeep",
         Kind::Whole { min: 1, max: u32::MAX as u64 },
         "200",
-        "How many sessions of closed tasks are kept. Without it: all.",
+        "How many sessions of deleted tasks are kept, the newest; the others go, and what they cost with them, when work \
+         begins. Without it: all.",
     )
     .person(KEEPS),
     Key::new(

@@ -358,7 +358,7 @@ impl Machine {
             let _ = self.tree.remove(*task);
         }
         self.removed.extend(&gone);
-        let words = format!("Deleted {title}. Its work is archived; mxd restore brings it back.");
+        let words = format!("Deleted {title}. What of its work was not merged is archived below refs/mxd/archive.");
         self.once_saved(Then::Removed(gone.clone()));
         self.commit(gone.into_iter().chain(above), Then::Settle(edit.asker, Outcome::Done, words));
     }
