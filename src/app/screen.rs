@@ -59,12 +59,17 @@ pub enum End {
 
 /// Tells whether there is a terminal for a screen, before anything is begun for its sake.
 pub fn check_terminal() -> Result<(), Fault> {
-    Ok(Terminal::check(&Surroundings::read(|name| std::env::var(name).ok()))?)
+    Ok(Terminal::check(&surroundings())?)
+}
+
+/// Returns what the environment says about the terminal.
+pub fn surroundings() -> Surroundings {
+    Surroundings::read(|name| std::env::var(name).ok())
 }
 
 /// Opens the screen and runs it until it is left. The terminal is as it was, whatever happens.
 pub async fn run(options: Options) -> Result<End, Fault> {
-    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
+    let surroundings = surroundings();
     let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
     let mut terminal = Terminal::open(surroundings, term_options)?;
     let capabilities = terminal.learn().await;

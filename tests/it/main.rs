@@ -23,6 +23,10 @@ mod cli_check;
 #[cfg(test)]
 mod cli_config;
 #[cfg(test)]
+mod cli_doctor;
+#[cfg(test)]
+mod cli_gc;
+#[cfg(test)]
 mod cli_init;
 #[cfg(test)]
 mod cli_inspect;
