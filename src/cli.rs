@@ -10,6 +10,7 @@ mod cost;
 mod demo;
 mod diary;
 mod doctor;
+mod export;
 mod gc;
 mod help;
 mod init;
@@ -83,6 +84,8 @@ enum Command {
     Tree(tree::Args),
     /// Show the session of a task.
     Log(log::Args),
+    /// Write the conversation of a task as a document, with tool output folded.
+    Export(export::Args),
     /// Read every file, say what is wrong, mend what is safe.
     Check(check::Args),
     /// Look at everything that work depends on, and say what to do where it is not in order. Changes nothing.
@@ -143,6 +146,7 @@ pub fn main() -> ExitCode {
         Some(Command::Projects(args)) => projects::run(&mut console, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
+        Some(Command::Export(args)) => export::run(&mut console, &place, &args),
         Some(Command::Check(args)) => check::run(&mut console, &place, &args),
         Some(Command::Doctor(args)) => doctor::run(&mut console, &place, &args),
         Some(Command::Gc(args)) => gc::run(&mut console, &place, &args),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
@@ -98,6 +99,7 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         drafts_file,
         msgs,
         end: None,
+        complained: Arc::default(),
         options,
     };
     for problem in problems {
@@ -126,6 +128,8 @@ struct Screen {
     drafts_file: PathBuf,
     msgs: mpsc::UnboundedSender<Msg>,
     end: Option<End>,
+    /// The person was told that their command for notices does not work.
+    complained: Arc<AtomicBool>,
     options: Options,
 }
 
@@ -313,8 +317,20 @@ impl Screen {
         if desktop {
             self.terminal.notify(title, body);
         }
-        if bell {
+        // A terminal that knows no notifications has rung already.
+        if bell && !(desktop && self.terminal.notifies_with_bell()) {
             self.terminal.bell();
+        }
+        if let Some(command) = self.options.notify.command.clone() {
+            let (ids, msgs) = (self.options.ids.clone(), self.msgs.clone());
+            let (notice, complained) = (format!("{title}: {body}"), Arc::clone(&self.complained));
+            tokio::spawn(async move {
+                if let Err(text) = chores::tell(&ids, &command, &notice).await
+                    && !complained.swap(true, Ordering::Relaxed)
+                {
+                    let _ = msgs.send(Msg::Said { level: Level::Warning, text });
+                }
+            });
         }
     }
 

@@ -19,6 +19,8 @@ mod agent_simulation;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod cli_book;
+#[cfg(test)]
 mod cli_check;
 #[cfg(test)]
 mod cli_config;
