@@ -50,6 +50,7 @@ fn meant(command: &str) -> Vec<Vec<String>> {
     for word in words(&filled.replace('…', "x")) {
         let word = match word.trim_matches(['[', ']']) {
             "USD" | "N" | "SECONDS" => "1".to_owned(),
+            "SHELL" => "bash".to_owned(),
             word => word.to_owned(),
         };
         let choices: Vec<&str> = if word.contains("true|false") { vec!["true"] } else { word.split('|').collect() };
@@ -83,14 +84,10 @@ fn words(line: &str) -> Vec<String> {
 /// Returns why the command line is not understood. The bare name of a command is.
 fn complaint(line: &[String]) -> Option<String> {
     let error = Cli::command().try_get_matches_from(line).err()?;
-    let mut command = &Cli::command();
-    let names_a_command = line[1..].iter().all(|word| match command.find_subcommand(word) {
-        Some(next) => {
-            // Leaked for the length of a test: a reference into a value that a closure cannot give back.
-            command = Box::leak(Box::new(next.clone()));
-            true
-        }
-        None => false,
+    let mut command = Cli::command();
+    let names_a_command = line[1..].iter().all(|word| {
+        let next = command.find_subcommand(word).cloned();
+        next.map(|next| command = next).is_some()
     });
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,

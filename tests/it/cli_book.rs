@@ -12,6 +12,10 @@ use crate::engine_support::{bash, play, root, say};
 #[path = "../../assets/build.rs"]
 mod build_script;
 
+#[allow(dead_code, reason = "the build itself is tried by hand")]
+#[path = "../dist/main.rs"]
+mod dist;
+
 fn is_installed(program: &str) -> bool {
     std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|folder| folder.join(program).is_file())
 }
@@ -153,4 +157,20 @@ fn a_task_is_exported_in_three_forms() {
     assert_eq!(fs::read_to_string(&file).unwrap(), html);
     project.mxd(["export", "01NEVERWAS"]).refused(3, "01NEVERWAS");
     assert_eq!(project.mxd(["export", &root, "--md", "--html"]).code, 3);
+}
+
+#[test]
+fn an_archive_holds_the_program_with_completions_pages_and_licences() {
+    let world = World::new();
+    let folder = world.root().join("archive");
+    let program = Path::new(env!("CARGO_BIN_EXE_mxd"));
+    dist::stage(Path::new(env!("CARGO_MANIFEST_DIR")), program, &folder).unwrap();
+    let mut wanted: Vec<String> = dist::COMPLETIONS.iter().map(|(_, name)| format!("completions/{name}")).collect();
+    wanted.extend(["mxd", "README.md", "licences/MIT.txt", "man/man1/mxd.1", "man/man1/mxd-gc.1"].map(str::to_owned));
+    for name in wanted {
+        assert!(fs::metadata(folder.join(&name)).unwrap().len() > 0, "{name}");
+    }
+    let ran = world.command(folder.join("mxd"), &world.root()).arg("--version").output().unwrap();
+    assert!(ran.status.success());
+    assert!(dist::stage(Path::new("/nowhere"), program, &folder).unwrap_err().contains("cannot write"));
 }
