@@ -197,6 +197,8 @@ impl Attic {
         match (&leftover.kind, &self.worktrees) {
             (Kind::Worktree(removal), Some(worktrees)) => {
                 let removed = worktrees.remove(removal).await?;
+                // It goes in the background; who asked for room wants it now.
+                worktrees.empty_trash().await?;
                 if let Some(aside) = removed.aside {
                     return Ok(Some(format!("not all of it could be archived: it is kept in {}", aside.display())));
                 }

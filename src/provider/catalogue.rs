@@ -130,7 +130,8 @@ impl Catalogue {
 
     fn similar(&self, model: &str) -> Option<String> {
         let known = self.listed.iter().map(|listed| listed.id.as_str()).chain(SHIPPED.iter().map(|e| e.id.as_str()));
-        let scored = known.map(|id| (strsim::jaro_winkler(model, id), id)).filter(|(score, _)| *score > 0.9);
+        let scored =
+            known.map(|id| (strsim::jaro_winkler(model, id), id)).filter(|(score, id)| *score > 0.9 && *id != model);
         scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, id)| id.to_owned())
     }
 }

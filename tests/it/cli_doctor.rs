@@ -6,13 +6,13 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World, json_lines};
-use crate::engine_support::{bash, play, root, say};
+use crate::engine_support::{PATIENCE, bash, play, root, say};
 
 /// Returns what `mxd doctor` says in `cwd`.
 fn findings(world: &World, cwd: &Path, args: &[&str]) -> Vec<Value> {
@@ -252,6 +252,7 @@ fn the_machine_is_cured_by_what_it_says() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn a_suspended_process_is_named_and_continued_by_what_it_says() {
     let world = World::new();
     let project = healthy(&world);
@@ -260,6 +261,14 @@ fn a_suspended_process_is_named_and_continued_by_what_it_says() {
     let busy = findings(&world, &project.path, &[]);
     assert_eq!(found(&busy, "lock", &format!("process {} works on it", running.pid())).unwrap()["level"], "ok");
     running.signal(Signal::STOP);
+    let stat = format!("/proc/{}/stat", running.pid());
+    let is_stopped =
+        || fs::read_to_string(&stat).is_ok_and(|stat| stat.rsplit(')').next().unwrap().trim_start().starts_with('T'));
+    let deadline = Instant::now() + PATIENCE;
+    while !is_stopped() {
+        assert!(Instant::now() < deadline, "it was not suspended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     cure(&world, &project.path, &[], ("lock", "is suspended"), &[]);
     running.kill();
     cure(&world, &project.path, &[], ("leftovers", "of an earlier run"), &[]);

@@ -86,7 +86,7 @@ async fn one(home: &Home, located: &Located) -> Vec<Finding> {
     let found = async { Attic::open(home, project).await?.find(Look::Glance, None).await };
     match found.await {
         Ok(found) => findings.extend(leftovers(name, &found)),
-        Err(fault) => findings.push(Finding::of_fault("files", &fault).run("mxd check --repair")),
+        Err(fault) => findings.push(Finding::error("files", fault.message).run("mxd check --repair")),
     }
     findings
 }
