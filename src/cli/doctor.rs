@@ -108,10 +108,12 @@ impl Finding {
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let mut findings = vec![Finding::ok("version", format!("mxd {}", crate::cli::VERSION))];
-    findings.push(machine::terminal());
     let runtime = runtime()?;
-    findings.push(runtime.block_on(machine::git()));
+    let mut findings = vec![
+        Finding::ok("version", format!("mxd {}", crate::cli::VERSION)),
+        machine::terminal(),
+        runtime.block_on(machine::git()),
+    ];
     match home() {
         Err(fault) => findings.push(Finding::of_fault("data folder", &fault)),
         Ok(home) => {

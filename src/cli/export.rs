@@ -35,6 +35,7 @@ pub struct Args {
 struct Format {
     /// As Markdown. So it is, if nothing else is said.
     #[arg(long)]
+    #[allow(dead_code, reason = "it is what happens anyway, and may be said")]
     md: bool,
     /// As a page that stands for itself.
     #[arg(long)]

@@ -132,8 +132,7 @@ fn sessions_of_closed_tasks_go_only_if_the_person_said_how_many_to_keep() {
     let world = World::new();
     play(&world, json!([]));
     let project = world.project("app");
-    let tasks: Vec<String> =
-        ["One", "Two"].iter().map(|title| project.mxd(["task", "new", title, "--later"]).ok()).collect();
+    let tasks = ["One", "Two"].map(|title| project.mxd(["task", "new", title, "--later"]).ok());
     for task in &tasks {
         project.mxd(["task", "close", task.trim()]).ok();
     }

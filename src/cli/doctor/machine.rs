@@ -116,7 +116,7 @@ pub(super) fn data_folder(home: &Home) -> Vec<Finding> {
         let repair = format!("chmod u+rwx {}", shell_word(&existing.display().to_string()));
         return vec![Finding::error("data folder", text).run(repair).advise(elsewhere)];
     }
-    let mode = fs::metadata(root).map(|found| found.permissions().mode()).unwrap_or(0o700);
+    let mode = fs::metadata(root).map_or(0o700, |found| found.permissions().mode());
     findings.push(if existing != root {
         Finding::ok("data folder", format!("{shown} (made when something is kept for the first time)"))
     } else if mode & 0o077 != 0 {
