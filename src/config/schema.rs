@@ -33,7 +33,7 @@ fn property(key: &Key, is_top: bool) -> Value {
     let layers = key.allowed.layers();
     if is_top && layers.len() < Layer::ALL.len() {
         let words: Vec<&str> = layers.iter().copied().map(Layer::word).collect();
-        description.push_str(&format!(" Layers: {}.", words.join(", ")));
+        description = format!("{description} Layers: {}.", words.join(", "));
     }
     fields.insert("description".to_owned(), description.into());
     if let Need::Default(default) = key.need

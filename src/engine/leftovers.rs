@@ -274,7 +274,8 @@ fn processes(records: &Path, whose: &str) -> Option<Leftover> {
 fn paths(what: &str, paths: Vec<PathBuf>) -> Option<Leftover> {
     let bytes = paths.iter().map(|path| size_of(path)).sum();
     let what = format!("{what} ({})", text::count(paths.len(), "file", "files"));
-    (!paths.is_empty()).then(|| Leftover { what, bytes, stays: None, kind: Kind::Paths(paths) })
+    let is_any = !paths.is_empty();
+    is_any.then_some(Leftover { what, bytes, stays: None, kind: Kind::Paths(paths) })
 }
 
 fn old_logs(folder: &Path) -> Vec<PathBuf> {
