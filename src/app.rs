@@ -8,5 +8,6 @@ mod reviews;
 pub mod screen;
 mod themes;
 
+pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};
-pub use screen::{End, Options, check_terminal, run};
+pub use screen::{End, Options, check_terminal, run, surroundings};

@@ -8,6 +8,7 @@ pub mod door;
 mod driver;
 pub mod feed;
 pub mod handle;
+pub mod leftovers;
 pub mod machine;
 pub mod open;
 mod post;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
@@ -59,12 +60,17 @@ pub enum End {
 
 /// Tells whether there is a terminal for a screen, before anything is begun for its sake.
 pub fn check_terminal() -> Result<(), Fault> {
-    Ok(Terminal::check(&Surroundings::read(|name| std::env::var(name).ok()))?)
+    Ok(Terminal::check(&surroundings())?)
+}
+
+/// Returns what the environment says about the terminal.
+pub fn surroundings() -> Surroundings {
+    Surroundings::read(|name| std::env::var(name).ok())
 }
 
 /// Opens the screen and runs it until it is left. The terminal is as it was, whatever happens.
 pub async fn run(options: Options) -> Result<End, Fault> {
-    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
+    let surroundings = surroundings();
     let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
     let mut terminal = Terminal::open(surroundings, term_options)?;
     let capabilities = terminal.learn().await;
@@ -98,6 +104,7 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         reviews_file,
         msgs,
         end: None,
+        complained: Arc::default(),
         options,
     };
     for problem in problems {
@@ -126,6 +133,8 @@ struct Screen {
     reviews_file: PathBuf,
     msgs: mpsc::UnboundedSender<Msg>,
     end: Option<End>,
+    /// The person was told that their command for notices does not work.
+    complained: Arc<AtomicBool>,
     options: Options,
 }
 
@@ -338,8 +347,20 @@ impl Screen {
         if desktop {
             self.terminal.notify(title, body);
         }
-        if bell {
+        // A terminal that knows no notifications has rung already.
+        if bell && !(desktop && self.terminal.notifies_with_bell()) {
             self.terminal.bell();
+        }
+        if let Some(command) = self.options.notify.command.clone() {
+            let (ids, msgs) = (self.options.ids.clone(), self.msgs.clone());
+            let (notice, complained) = (format!("{title}: {body}"), Arc::clone(&self.complained));
+            tokio::spawn(async move {
+                if let Err(text) = chores::tell(&ids, &command, &notice).await
+                    && !complained.swap(true, Ordering::Relaxed)
+                {
+                    let _ = msgs.send(Msg::Said { level: Level::Warning, text });
+                }
+            });
         }
     }
 

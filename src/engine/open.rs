@@ -26,7 +26,7 @@ use crate::provider::Provider;
 use crate::store::digest::Summary;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
-use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError, retention};
+use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError};
 use crate::tools::mcp::{self, Pool};
 
 /// What the root is called until the person says otherwise, and who does its work.
@@ -78,9 +78,6 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
     let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
     let digests = Digests::load(Arc::new(RealDisk), folder.digests());
-    if let Some(keep) = merged.settings.session_keep {
-        forget_deleted(store.sessions(), &tree, keep).await;
-    }
     let (summaries, digests) = read_sessions(&store, &tree, &ids, digests).await?;
 
     let git = |error: crate::git::Error| Fault::environment(error.to_string());
@@ -203,18 +200,6 @@ async fn read_sessions(
         Ok::<_, StoreError>((summaries, digests))
     });
     Ok(read.await.map_err(|error| Fault::internal(error.to_string()))??)
-}
-
-/// Forgets the sessions of deleted tasks that the person does not want kept. What fails is tried at the next start.
-async fn forget_deleted(sessions: &Sessions, tree: &Tree, keep: u32) {
-    let (sessions, known): (_, BTreeSet<TaskId>) = (sessions.clone(), tree.all().map(|node| node.id).collect());
-    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-    let forget = move || retention::forget_deleted(&RealDisk, &sessions, |task| known.contains(&task), keep);
-    match tokio::task::spawn_blocking(forget).await {
-        Ok(Ok(forgotten)) => tracing::info!(sessions = forgotten.len(), "sessions of deleted tasks were forgotten"),
-        Ok(Err(error)) => tracing::warn!(%error, "sessions of deleted tasks could not be forgotten"),
-        Err(error) => tracing::warn!(%error, "forgetting sessions of deleted tasks broke off"),
-    }
 }
 
 /// Finishes what was being taken away when the last process ended.

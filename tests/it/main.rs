@@ -19,9 +19,15 @@ mod agent_simulation;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod cli_book;
+#[cfg(test)]
 mod cli_check;
 #[cfg(test)]
 mod cli_config;
+#[cfg(test)]
+mod cli_doctor;
+#[cfg(test)]
+mod cli_gc;
 #[cfg(test)]
 mod cli_init;
 #[cfg(test)]

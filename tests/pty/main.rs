@@ -13,6 +13,8 @@ mod product_detours;
 #[cfg(test)]
 mod product_endings;
 #[cfg(test)]
+mod product_notices;
+#[cfg(test)]
 mod product_refusals;
 #[cfg(test)]
 mod product_review;

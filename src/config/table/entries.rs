@@ -122,8 +122,7 @@ pub const KEYS: &[Key] = &[
         "sessionKeep",
         Kind::Whole { min: 1, max: u32::MAX as u64 },
         "200",
-        "How many sessions of deleted tasks are kept, the newest; the others go, and what they cost with them, when work \
-         begins. Without it: all.",
+        "How many sessions of closed tasks `mxd gc` keeps, those that were closed last. Without it: all.",
     )
     .person(KEEPS),
     Key::new(

@@ -81,7 +81,7 @@ impl Machine {
                 above.title
             ))
             .hint("make it a sibling instead")
-            .hint("or allow more: mxd config set maxDepth N"));
+            .hint("or allow more: `mxd config set maxDepth N`"));
         }
         if draft.recurring != Recurring::None && actor != Actor::Person && actor != Actor::Agent(self.tree.root_id()) {
             return Err(Fault::user("only the root may make recurring tasks"));

@@ -163,7 +163,7 @@ fn notify(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
     let now = Seen { working: total.working, failed: total.count(Status::Failed) };
     let before = std::mem::replace(&mut model.seen, now);
-    if model.watched || !model.settings.notify_desktop {
+    if model.watched {
         return;
     }
     let asked = fresh.last().and_then(|(task, id)| model.world.ask(*id).map(|(_, ask)| (*task, ask)));

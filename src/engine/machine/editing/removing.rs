@@ -61,7 +61,7 @@ impl Machine {
             return Ok(());
         }
         Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy)))
-            .hint("stop it first: mxd stop TASK"))
+            .hint("stop it first: `mxd stop TASK`"))
     }
 
     fn is_busy(&self, task: TaskId) -> bool {
@@ -98,7 +98,7 @@ impl Machine {
             .collect();
         if !open.is_empty() {
             return Err(Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open)))
-                .hint("wait until it is done, or stop it first: mxd stop TASK"));
+                .hint("wait until it is done, or stop it first: `mxd stop TASK`"));
         }
         if self.node(task)?.status == Status::Closed {
             return Err(Fault::user(format!("{} is closed already", self.named(task))));
@@ -142,7 +142,7 @@ impl Machine {
         self.may_change(actor, task)?;
         if self.is_busy(task) {
             return Err(Fault::user(format!("{} cannot be reset: it is at work", self.named(task)))
-                .hint("stop it first: mxd stop TASK"));
+                .hint("stop it first: `mxd stop TASK`"));
         }
         self.clear(now, Continuation { asker, actor, task, what: What::Reset }, task, BranchFate::Delete);
         Ok(())
