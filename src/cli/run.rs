@@ -148,6 +148,9 @@ impl Front {
                 }
             }
         }
+        while let Some(update) = watcher.try_next() {
+            self.show(out, &update)?;
+        }
         Ok(None)
     }
 

@@ -5,6 +5,7 @@
 //! disk; every completion reaches the task above exactly once, because the message that carries it has an id that
 //! follows from the event that ended the run; a task that waits has a reason with a name.
 
+mod approving;
 mod asking;
 mod booting;
 mod completing;
@@ -14,6 +15,7 @@ mod ending;
 mod io;
 mod looking;
 mod requesting;
+mod rounds;
 mod running;
 mod saving;
 mod stopping;
@@ -22,11 +24,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use io::{
     AccountOrder, Actor, BranchFate, Effect, Ground, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket, Timer,
+    Unapproved,
 };
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::snapshot::Retry;
+use crate::engine::update::{Level, Notice};
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};
@@ -133,6 +137,12 @@ enum Pending {
     },
     Withdrawal(TaskId, Ticket),
     Edit(Box<editing::Continuation>),
+    /// An answer about a tool server: it counts once the settings have it.
+    Decision(approving::Decision),
+    /// A task that is to be brought back.
+    Recall(Asker, TaskId),
+    /// What waits for a file of a recurring task.
+    WriteDown(Box<saving::Then>),
 }
 
 /// Who is to be answered.
@@ -140,6 +150,8 @@ enum Pending {
 enum Asker {
     Command(Ticket),
     Request(Ticket),
+    /// Nobody asked: a recurring task comes round. What is to be said is said to the person.
+    Round,
 }
 
 impl Machine {
@@ -214,7 +226,11 @@ impl Machine {
             Input::RunOver { task, ending } => self.run_over(now, task, ending),
             Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
             Input::Copied { ticket, result } => self.copied(now, ticket, result),
+            Input::Decided { ticket, result } => self.decided(ticket, result),
+            Input::Recalled { ticket, result } => self.recalled(now, ticket, result),
             Input::Timer { timer } => self.rang(now, timer),
+            Input::Round { task, facts, session } => self.round(now, task, &facts, *session),
+            Input::WrittenDown { ticket, result } => self.written_down(now, ticket, result),
             Input::FromProject { project, name, message, body } => {
                 let from = Source::CrossProject { project, name };
                 let message = Box::new(Message { id: message, from, body, images: Vec::new(), at: now });
@@ -288,6 +304,7 @@ impl Machine {
         self.out.push(match asker {
             Asker::Command(ticket) => Effect::Reply { ticket, result: Ok(outcome) },
             Asker::Request(ticket) => Effect::Respond { ticket, result: Ok(words.into()) },
+            Asker::Round => Effect::Notify(Notice { level: Level::Info, text: words.into(), task: None }),
         });
     }
 
@@ -295,6 +312,10 @@ impl Machine {
         self.out.push(match asker {
             Asker::Command(ticket) => Effect::Reply { ticket, result: Err(fault) },
             Asker::Request(ticket) => Effect::Respond { ticket, result: Err(fault.to_string()) },
+            Asker::Round => {
+                let text = format!("a recurring task did not come round: {fault}");
+                Effect::Notify(Notice { level: Level::Warning, text, task: None })
+            }
         });
     }
 

@@ -9,7 +9,7 @@ use super::{Incoming, Parts};
 use crate::base::text;
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder, Place};
-use crate::git::{Standing, Start, Wanted, include};
+use crate::git::{Standing, Start, Uncommitted, Wanted, include};
 use crate::model::Live;
 use crate::model::live::Channel;
 use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
@@ -36,12 +36,16 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     let refused = |error: crate::git::Error| LaunchFailure::Refused(error.to_string());
     step("making the worktree");
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
+    let had_branch = parts.worktrees.resolve(&Start::Branch(place.branch.clone())).await.is_ok();
     let standing = parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
     let mark = ready_mark(&place.worktree);
     if matches!(standing, Standing::Created | Standing::Recreated { .. }) {
         remove_mark(&mark)?;
     }
     let mut notes: Vec<String> = standing.notice().into_iter().collect();
+    if had_branch && standing == Standing::Created {
+        notes.extend(reopened(parts, &wanted).await.map_err(refused)?);
+    }
     if !mark.exists() {
         step("copying ignored files");
         let included = include::copy(parts.worktrees.main(), &place.worktree).await.map_err(refused)?;
@@ -59,6 +63,20 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })
+}
+
+/// Brings back what was not committed when the task was put away. Returns what its agent should know.
+async fn reopened(parts: &Parts, wanted: &Wanted) -> Result<Option<String>, crate::git::Error> {
+    Ok(match parts.worktrees.restore(wanted).await?.uncommitted {
+        Uncommitted::None => None,
+        Uncommitted::Restored(files) => Some(format!(
+            "Your worktree was made again from your branch, with {} that were not committed when it was put away.",
+            text::count(files.len(), "file", "files")
+        )),
+        Uncommitted::Kept { archive } => Some(format!(
+            "Your branch has moved on since your worktree was put away. What was not committed then is in {archive}."
+        )),
+    })
 }
 
 fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {

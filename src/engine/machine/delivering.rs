@@ -114,6 +114,8 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
+            Some(Pending::Recall(..) | Pending::Decision(_)) => {}
+            Some(Pending::WriteDown(then)) => self.saved(now, *then),
         }
     }
 
@@ -137,7 +139,7 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
-            Some(Pending::Nothing) | None => {
+            Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_)) | None => {
                 let text = format!("an event could not be kept: {reason}");
                 self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
             }

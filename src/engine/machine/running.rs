@@ -101,7 +101,7 @@ impl Machine {
     }
 
     /// Returns an open Ask without whose answer the task cannot be launched.
-    fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
+    pub(super) fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
         let asks = self.lives.get(&task)?.state.asks.iter();
         asks.filter(|ask| matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook)).map(|ask| ask.id).next()
     }
@@ -235,9 +235,7 @@ impl Machine {
             LaunchFailure::Cancelled => {}
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
             LaunchFailure::Refused(reason) => {
-                self.ask_about_launch(task, &reason);
-                // Nobody waits for a dead task.
-                self.fail(now, task, &format!("It could not be started: {reason}"));
+                self.give_up_until_answered(now, task, "could not be started", &reason);
             }
         }
         self.run_is_gone(now, task);

@@ -5,7 +5,7 @@ use mxd::engine::command::{Changes, Command, Draft, Outgoing, Reply, SendMode, S
 use mxd::engine::machine::Input;
 use mxd::model::Ask;
 use mxd::model::message::Source;
-use mxd::model::task::{Recurring, Status};
+use mxd::model::task::Status;
 
 use super::world::World;
 
@@ -28,6 +28,13 @@ impl World {
         if let Some(command) = self.some_command() {
             self.issue(command);
         }
+    }
+
+    /// Returns a task that is in no tree any more.
+    fn deleted(&mut self) -> Option<TaskId> {
+        let tree = self.machine.tree();
+        let gone: Vec<TaskId> = self.disk.logs.keys().copied().filter(|task| tree.get(*task).is_none()).collect();
+        self.dice.pick(&gone)
     }
 
     fn some_command(&mut self) -> Option<Command> {
@@ -60,7 +67,7 @@ impl World {
                     profile: None,
                     budget: self.dice.chance(30).then_some(MicroUsd(100)),
                     colour: None,
-                    recurring: Recurring::None,
+                    ..Draft::default()
                 };
                 let start = [Start::Now, Start::Now, Start::Later, Start::Draft][self.dice.draw(4)];
                 Command::Create { parent: task, before, draft, start }
@@ -76,7 +83,7 @@ impl World {
             23 | 24 => Command::Close { task },
             25 => Command::Delete { task },
             26 | 27 => Command::Reset { task },
-            28 => Command::Restore { task },
+            28 => Command::Restore { task: self.deleted().unwrap_or(task) },
             29 | 30 => Command::Move { task, parent: other, before },
             31 => {
                 let mut order = self.machine.tree().get(task)?.children.clone();
