@@ -101,6 +101,8 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) spill: PathBuf,
     /// The settings of this project that are the person's own.
     pub(in crate::engine) local_settings: PathBuf,
+    /// There if the person was told of the setup hook.
+    pub(in crate::engine) hinted: PathBuf,
     /// Files that no agent may read.
     pub(in crate::engine) secrets: Vec<PathBuf>,
     /// Whose turn it is to measure a worktree.

@@ -23,8 +23,8 @@ mod stopping;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use io::{
-    AccountOrder, Actor, BranchFate, Effect, Ground, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket, Timer,
-    Unapproved,
+    AccountOrder, Actor, BranchFate, Effect, Ground, Hook, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket,
+    Timer, Unapproved,
 };
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
@@ -40,6 +40,9 @@ use completing::Closing;
 use delivering::{Later, Plan};
 use running::Run;
 use saving::Saves;
+
+/// How long a request may be without a word before its row says so.
+const SILENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// The orchestrator of one project.
 #[derive(Debug)]
@@ -79,6 +82,10 @@ struct Life {
     activity: Activity,
     since: Option<Timestamp>,
     retry: Option<Retry>,
+    /// When the model's last word came, while a request is under way.
+    word: Option<Timestamp>,
+    /// No word has come for a while.
+    silent: bool,
     /// How far a launch has come.
     step: Option<String>,
     model: Option<String>,
@@ -321,6 +328,7 @@ impl Machine {
 
     /// Takes note of what a run shows of itself.
     fn live(&mut self, now: Timestamp, task: TaskId, live: Live) {
+        self.word_came(now, task);
         match live {
             Live::Activity { activity } => self.active(now, task, activity),
             Live::Retry { attempt, of, until, reason } => {
@@ -334,6 +342,28 @@ impl Machine {
         }
     }
 
+    /// Something came from a run: it is not silent.
+    fn word_came(&mut self, now: Timestamp, task: TaskId) {
+        let Some(life) = self.lives.get_mut(&task) else { return };
+        life.word = Some(now);
+        if std::mem::take(&mut life.silent) {
+            self.changed.insert(task);
+        }
+    }
+
+    /// A while has passed since a request began: if no word came since, that is said; else it is looked at again.
+    fn look_for_words(&mut self, now: Timestamp, task: TaskId) {
+        let Some(life) = self.lives.get_mut(&task) else { return };
+        let asks = matches!(life.activity, Activity::Thinking | Activity::Streaming | Activity::Compacting);
+        let Some(word) = life.word.filter(|_| asks && life.run.is_some()) else { return };
+        if now.since(word) >= SILENCE {
+            life.silent = true;
+            self.changed.insert(task);
+        } else {
+            self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: word.later(SILENCE) });
+        }
+    }
+
     fn active(&mut self, now: Timestamp, task: TaskId, activity: Activity) {
         if self.lives.get(&task).is_some_and(|life| life.activity == activity) {
             return;
@@ -344,6 +374,10 @@ impl Machine {
         if activity != Activity::Retrying {
             life.retry = None;
         }
+        if matches!(activity, Activity::Thinking | Activity::Compacting) {
+            self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: now.later(SILENCE) });
+        }
+        let life = self.life(task);
         let asleep = matches!(activity, Activity::Idle | Activity::Waiting);
         if let Some(Run::Alive { asleep: was, .. }) = &mut life.run {
             *was = asleep;

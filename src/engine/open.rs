@@ -118,6 +118,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         project,
         secrets: vec![home.config(), folder.config()],
         local_settings: folder.config(),
+        hinted: folder.root().join("hinted-at-setup-hook"),
         settings,
         store,
         tree_file: Mutex::new(tree_file),

@@ -4,7 +4,7 @@ use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::Reply;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
+use crate::engine::machine::{Effect, Hook, Machine, Pending, Ticket, Timer};
 use crate::model::ask::{AnsweredBy, AskMode};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, Verdict};
 use crate::model::message::Source;
@@ -12,12 +12,20 @@ use crate::model::task::{ResultRound, Status};
 use crate::model::{Answer, Ask, AskKind};
 
 const RETRY: &str = "Try again";
+const EDITED: &str = "I have edited it: run it from my checkout";
 const WITHOUT: &str = "Go on without it";
 const CANCEL: &str = "Leave it";
 
-/// Tells whether an answer says to go on without the setup hook.
-pub(super) fn is_without_setup(answer: &Answer) -> bool {
-    answer.text.trim().eq_ignore_ascii_case(WITHOUT)
+/// Returns what an answer says is to be done with the setup hook.
+pub(super) fn hook(answer: &Answer) -> Hook {
+    let is = |choice: &str| answer.text.trim().eq_ignore_ascii_case(choice);
+    if is(WITHOUT) {
+        Hook::Skip
+    } else if is(EDITED) {
+        Hook::RunEdited
+    } else {
+        Hook::Run
+    }
 }
 
 impl Machine {
@@ -62,8 +70,12 @@ impl Machine {
 
     pub(super) fn ask_about_setup(&mut self, task: TaskId, exit: &str, output: &str) {
         let question = format!("The setup hook of this worktree {exit}. What now?");
-        let detail = format!("{output}\n\nTo change it: edit .mxd/hooks/setup_worktree.sh, commit, then try again.");
-        let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, WITHOUT, CANCEL]);
+        let path = ".mxd/hooks/setup_worktree.sh";
+        let detail = format!(
+            "{output}\n\nTo change it, edit {path} in your checkout and choose the second answer; commit it, so that new \
+             worktrees have it, too."
+        );
+        let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, EDITED, WITHOUT, CANCEL]);
         self.append(task, vec![ask.into()], Pending::Question(task));
     }
 

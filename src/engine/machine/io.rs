@@ -196,6 +196,8 @@ pub enum Timer {
     AskDeadline { task: TaskId, ask: AskId },
     /// Something the disk refused is tried again.
     TryAgain { task: TaskId },
+    /// No word may have come from a model for a while.
+    Silence { task: TaskId },
 }
 
 /// Something to be done.
@@ -333,8 +335,19 @@ pub struct LaunchOrder {
     pub may_delegate: bool,
     /// Every limit that applies, with what was spent of it.
     pub accounts: Vec<AccountOrder>,
-    /// The person said to go on without the setup hook.
-    pub without_setup: bool,
+    pub hook: Hook,
+}
+
+/// What is done with the project's setup hook in a new worktree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hook {
+    /// The one that the worktree has runs.
+    #[default]
+    Run,
+    /// It failed and the person has edited it: the one in their own checkout runs.
+    RunEdited,
+    /// It failed, and the person said to go on without it.
+    Skip,
 }
 
 /// A limit that a run pays from.

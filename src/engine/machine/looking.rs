@@ -72,7 +72,7 @@ impl Machine {
             Some(Run::Launching { .. }) => {
                 Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
             }
-            Some(Run::Alive { .. }) => None,
+            Some(Run::Alive { .. }) => life.word.filter(|_| life.silent).map(|since| Wait::Silence { since }),
             None => stall::wait(&self.tree, task, &|task| self.rest(task)),
         }
     }

@@ -397,6 +397,11 @@ impl Rig {
         }
     }
 
+    /// Lets time pass.
+    pub fn pass_until(&self, at: Timestamp) {
+        self.clock.0.fetch_max(at.as_millis(), Ordering::Relaxed);
+    }
+
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -257,3 +257,22 @@ fn quitting_ends_everything_and_starts_nothing() {
     assert_eq!(rig.launched().len(), 2, "what was interrupted goes on");
     assert!(rig.view(queued).waits.is_some(), "and what waited waits");
 }
+
+#[test]
+fn a_request_without_a_word_for_a_while_says_so_until_one_comes() {
+    use crate::model::live::{Activity, Live};
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    rig.feed(Input::Live { task, live: Live::Activity { activity: Activity::Thinking } });
+    let since = rig.now();
+    let Some(Effect::Wake { timer, at }) = rig.effects.pop() else { panic!("nobody looks again") };
+    assert!(at > since);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(rig.view(task).waits, None, "it is too early to tell");
+    let Some(Effect::Wake { timer, .. }) = rig.effects.pop() else { panic!("nobody looks again") };
+    rig.pass_until(at);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(rig.view(task).waits, Some(Wait::Silence { since }));
+    rig.feed(Input::Live { task, live: Live::TextDelta { text: "At last".to_owned() } });
+    assert_eq!(rig.view(task).waits, None);
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mxd::agent::fork::Target;
 use mxd::agent::machine::{Delivery, Input as RunInput};
 use mxd::base::TaskId;
-use mxd::engine::machine::{Effect, Input, LaunchFailure, Ticket};
+use mxd::engine::machine::{Effect, Hook, Input, LaunchFailure, Ticket};
 use mxd::engine::recall::Recalled;
 use mxd::model::event::{Body, Event, TaskChanged};
 
@@ -58,7 +58,8 @@ impl World {
             Effect::Launch(order) => {
                 rules::check_launch(self, &order);
                 self.tally.count("launches");
-                let launch = Launch { without_setup: order.without_setup || order.place.is_none(), cancelled: false };
+                let launch =
+                    Launch { without_setup: order.hook == Hook::Skip || order.place.is_none(), cancelled: false };
                 self.launches.insert(order.node.id, launch);
             }
             Effect::CancelLaunch { task } => {
