@@ -89,8 +89,8 @@ struct Life {
     /// How far a launch has come.
     step: Option<String>,
     model: Option<String>,
-    /// It asked a task above for a reply and has none yet.
-    asked_above: bool,
+    /// The task above that it asked for a reply, while it has none.
+    asked_above: Option<TaskId>,
     /// How often in a row the disk refused something.
     refusals: u32,
     diff: Option<crate::engine::snapshot::DiffStat>,

@@ -197,7 +197,7 @@ impl Machine {
         }
         let plan = self.plans.remove(&message.id).unwrap_or_default();
         if matches!(message.from, Source::TaskMessage { .. } | Source::User) {
-            self.life(task).asked_above = false;
+            self.life(task).asked_above = None;
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
             self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: plan.delivery });

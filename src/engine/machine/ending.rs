@@ -83,7 +83,7 @@ impl Machine {
         let Some(life) = self.lives.get(&task) else { return };
         let waits = life.run.is_some()
             || self.queue.contains(&task)
-            || life.asked_above
+            || life.asked_above.is_some()
             || !life.state.asks.is_empty()
             || self.works_below(task);
         if waits || life.state.turns.exit().is_some() {

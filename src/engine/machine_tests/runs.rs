@@ -276,3 +276,25 @@ fn a_request_without_a_word_for_a_while_says_so_until_one_comes() {
     rig.feed(Input::Live { task, live: Live::TextDelta { text: "At last".to_owned() } });
     assert_eq!(rig.view(task).waits, None);
 }
+
+#[test]
+fn who_waits_for_a_reply_of_somebody_who_sleeps_is_named_with_both() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    let task = rig.make_busy(root, "Task");
+    let request = crate::engine::request::Request::SendMessage {
+        task: root.to_string(),
+        message: "Which one?".to_owned(),
+        request_reply: true,
+    };
+    rig.ask(task, request);
+    rig.rest(task);
+    assert_eq!(rig.view(task).waits, Some(Wait::Task { task: root }), "the root is at work and may answer");
+    rig.take_a_turn(root);
+    rig.rest(root);
+    let Some(Wait::Stalled { chain, reason }) = rig.view(task).waits else { panic!("{:?}", rig.view(task).waits) };
+    assert_eq!(chain, [task, root]);
+    assert!(reason.contains("reply"), "{reason}");
+}

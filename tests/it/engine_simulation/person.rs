@@ -51,7 +51,7 @@ impl World {
                 let (task, ask) = self.some_ask()?;
                 let reply = match self.dice.draw(4) {
                     0 => Reply::Text("go on".to_owned()),
-                    _ => Reply::Choice(self.dice.draw(3)),
+                    _ => Reply::Choice(self.dice.draw(4)),
                 };
                 // A hasty person answers twice.
                 if self.dice.draw(8) == 0 {
