@@ -2,11 +2,24 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
+use mxd::base::{Clock, IdSource, TaskId, Timestamp};
+use mxd::config::recurring::Schedule;
+use mxd::config::{Environment, merge};
+use mxd::engine::command::{Command, Draft, Outcome, Start};
+use mxd::engine::models::Choice;
+use mxd::engine::{Handle, Options};
+use mxd::model::task::Recurring;
+use mxd::provider::scripted::ScriptedProvider;
+use mxd::store::RealDisk;
+use mxd::store::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World};
-use crate::engine_support::{agent, call, done, play, root, say};
+use crate::engine_support::{PATIENCE, agent, call, done, play, root, say};
 
 fn file(project: &Project<'_>, task: &str) -> PathBuf {
     project.path.join(format!(".mxd/tasks/{task}.json"))
@@ -173,4 +186,90 @@ fn the_root_makes_a_recurring_task_and_is_told_where_it_is_written() {
         (&written["title"], &written["mode"], &written["every"]),
         (&json!("Sweep"), &json!("reset"), &json!("6h"))
     );
+}
+
+/// A clock that stands still until it is moved.
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Hand {
+    fn hours_pass(&self, hours: i64) {
+        self.0.fetch_add(hours * 3_600_000, Ordering::Relaxed);
+    }
+}
+
+async fn open(project: &Project<'_>, clock: Arc<Hand>) -> Handle {
+    let registry = Registry::new(Arc::new(RealDisk), project.world.home().projects());
+    let script = project.world.root().join("scenario.json");
+    let options = Options {
+        home: project.world.home(),
+        project: registry.find_path(&project.path).unwrap().unwrap(),
+        merged: merge(&Environment::new(|_| None), &[]).unwrap(),
+        choice: Choice::default(),
+        budget: None,
+        hold: false,
+        scripted: Some(Arc::new(ScriptedProvider::load(&script, 1.0).unwrap())),
+        ids: IdSource::new(clock.clone()),
+        clock,
+    };
+    mxd::engine::open(options).await.unwrap()
+}
+
+/// Waits until a task has had so many rounds and nothing happens any more. Tells how many it has had.
+async fn rounds(handle: &Handle, task: TaskId, wanted: usize) -> usize {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let (snapshot, _) = handle.look().await.unwrap();
+        let had = snapshot.task(task).unwrap().node.results.len();
+        if (had >= wanted && snapshot.quiet) || Instant::now() > deadline {
+            return had;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[test]
+fn rounds_follow_the_clock_and_those_that_were_missed_happen_once() {
+    let world = World::new();
+    let noted = vec![say("Noted."); 8];
+    play(&world, json!([root(json!(noted)), agent("Sweep", json!([done("passed", "swept")]))]));
+    let project = world.project("app");
+    let clock = Arc::new(Hand(AtomicI64::new(1_800_000_000_000)));
+    // A change of the file makes the engine look at the clock, as its own timer does.
+    let look = |task: TaskId| {
+        let path = file(&project, &task.to_string());
+        fs::write(&path, fs::read_to_string(&path).unwrap() + "\n").unwrap();
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let handle = open(&project, clock.clone()).await;
+        let (snapshot, _) = handle.look().await.unwrap();
+        let schedule = Schedule { every: Some("6h".to_owned()), ..Schedule::default() };
+        let draft = Draft { title: "Sweep".to_owned(), recurring: Recurring::Reset, schedule, ..Draft::default() };
+        let create = Command::Create { parent: snapshot.root, before: None, draft, start: Start::Now };
+        let Ok(Outcome::Created(task)) = handle.command(create).await else { panic!("not made") };
+        assert_eq!(rounds(&handle, task, 1).await, 1);
+        clock.hours_pass(25);
+        look(task);
+        assert_eq!(rounds(&handle, task, 2).await, 2, "four were missed, one happens");
+        clock.hours_pass(5);
+        look(task);
+        clock.hours_pass(1);
+        look(task);
+        assert_eq!(rounds(&handle, task, 3).await, 3);
+        handle.quit().await;
+        // What is missed while nothing is open happens once, too.
+        clock.hours_pass(100);
+        let handle = open(&project, clock.clone()).await;
+        assert_eq!(rounds(&handle, task, 4).await, 4);
+        handle.quit().await;
+        let handle = open(&project, clock.clone()).await;
+        assert_eq!(rounds(&handle, task, 0).await, 4, "and not at the start after");
+        handle.quit().await;
+    });
 }
