@@ -59,7 +59,7 @@ pub fn external(server: &str, name: &str) -> String {
 
 /// Tells whether calls of this tool in one response are carried out in the order in which they were made: what they do to
 /// the tree depends on it.
-pub fn keeps_order(wire: &str) -> bool {
+pub fn keeps_order(name: &str) -> bool {
     let ordered = [
         CREATE_TASK,
         UPDATE_TASK,
@@ -72,7 +72,7 @@ pub fn keeps_order(wire: &str) -> bool {
         SEND_MESSAGE_TO_PROJECT,
         CLARIFY,
     ];
-    matches!(split(wire), Some((OWN, name)) if ordered.contains(&name))
+    matches!(split(&canonical(name)), Some((OWN, name)) if ordered.contains(&name))
 }
 
 /// Returns server and tool of a name on the wire.

@@ -112,7 +112,7 @@ fn a_project_without_a_setup_hook_is_told_of_it_once() {
         project.new_task(title);
         let ran = project.run([]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        assert_eq!(ran.err.matches("setup_worktree.sh").count(), hints, "{ran:?}");
+        assert_eq!(ran.out.matches("setup_worktree.sh").count(), hints, "{ran:?}");
     }
 }
 

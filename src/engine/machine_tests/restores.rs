@@ -50,9 +50,9 @@ fn a_deleted_task_comes_back_below_the_one_it_was_below_with_its_worktree_and_it
     assert_eq!((view.node.status, view.node.parent, view.node.worktree), (Status::Passed, Some(above), place));
     assert_eq!((view.turns, view.node.results.len()), (1, 1), "what it was is what it is");
     rig.crash();
-    assert!(rig.launched().is_empty(), "it is not started by coming back");
+    assert!(!rig.launched().contains(&task), "it is not started by coming back");
     rig.send(task, "go on");
-    assert_eq!(rig.launched(), [task]);
+    assert!(rig.launched().contains(&task));
 }
 
 #[test]

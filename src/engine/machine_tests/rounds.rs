@@ -35,7 +35,7 @@ fn a_round_that_resets_begins_with_an_empty_conversation_on_a_fresh_branch() {
     come_round(&mut rig, task, Recurring::Reset);
     assert_eq!(rig.worktree_done(Ok(String::new())), task);
     assert_eq!((rig.launched(), rig.status(task)), (vec![task], Status::InProgress));
-    assert_eq!(rig.view(task).turns, 0, "nothing of the first round is in it");
+    assert_eq!(rig.machine.state(task).unwrap().turns.voice, None, "nothing of the first round is in it");
     rig.start(task);
     rig.exit(task, &Exit::DonePassed);
     assert_eq!(rig.view(task).node.results.len(), 2);
@@ -91,11 +91,11 @@ fn a_round_that_a_crash_cut_short_before_its_first_word_begins_at_the_next_start
         }
         assert!(rig.launched().is_empty());
         rig.crash();
-        assert_eq!(rig.launched(), [task], "{mode:?}");
+        assert!(rig.launched().contains(&task), "{mode:?}");
         rig.start(task);
         rig.exit(task, &Exit::DonePassed);
         rig.crash();
-        assert!(rig.launched().is_empty(), "{mode:?}: once");
+        assert!(!rig.launched().contains(&task), "{mode:?}: once");
     }
 }
 
