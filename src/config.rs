@@ -14,6 +14,7 @@ pub mod merge;
 pub mod paths;
 pub mod problem;
 pub mod read;
+pub mod recurring;
 pub mod reference;
 pub mod schema;
 pub mod settings;

@@ -13,6 +13,7 @@ pub mod machine;
 pub mod open;
 mod post;
 mod reading;
+pub mod recall;
 pub mod request;
 pub mod review;
 pub mod snapshot;

@@ -42,6 +42,7 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
 /// Opens a project and its screen, and stops everything when the screen is left.
 async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Failure> {
     let located = here.located_or_registered(home)?;
+    here.repository()?.branch()?;
     let merged = settings(console, here, home)?;
     let wanted = merged.settings.clone();
     let clock = Arc::new(SystemClock);

@@ -37,6 +37,7 @@ pub struct Settings {
     /// The servers that may start. [`crate::config::Merged::servers`] also knows the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,
+    pub declined_mcp_servers: Vec<String>,
     pub theme: String,
     pub keys: BTreeMap<String, KeyBinding>,
     /// Whether the screen takes clicks and the wheel.

@@ -8,6 +8,7 @@ mod digesting;
 pub(in crate::engine) mod effects;
 mod launch;
 pub mod models;
+pub(in crate::engine) mod rounds;
 mod setup;
 mod workshop;
 
@@ -41,6 +42,7 @@ use crate::tools::mcp::Pool;
 use crate::tools::{Foreground, Jobs};
 use digesting::Digesting;
 use models::Models;
+use rounds::{Found, Rounds};
 
 /// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
 const QUIT_LIMIT: Duration = Duration::from_millis(800);
@@ -75,6 +77,11 @@ pub(in crate::engine) enum Incoming {
     },
     /// It is time to keep what the sessions add up to.
     Digest,
+    /// Files of recurring tasks are not what they were.
+    PlansChanged,
+    Plans(Found),
+    /// A recurring task may be due.
+    ComeRound,
     /// Whoever has not stopped by now is left behind.
     TimeIsUp,
 }
@@ -98,6 +105,10 @@ pub(in crate::engine) struct Parts {
     /// The records of running processes, and the output of commands while it grows.
     pub(in crate::engine) records: PathBuf,
     pub(in crate::engine) spill: PathBuf,
+    /// The settings of this project that are the person's own.
+    pub(in crate::engine) local_settings: PathBuf,
+    /// There if the person was told of the setup hook.
+    pub(in crate::engine) hinted: PathBuf,
     /// Files that no agent may read.
     pub(in crate::engine) secrets: Vec<PathBuf>,
     /// Whose turn it is to measure a worktree.
@@ -138,6 +149,7 @@ pub(in crate::engine) struct Driver {
     accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
     digesting: Digesting,
+    rounds: Rounds,
     numbers: Ticket,
     quiet: bool,
     over: bool,
@@ -150,6 +162,7 @@ impl Driver {
         parts: Arc<Parts>,
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
+        rounds: Rounds,
     ) -> Self {
         Self {
             machine,
@@ -162,6 +175,7 @@ impl Driver {
             accounts: BTreeMap::new(),
             diffs: BTreeMap::new(),
             digesting: Digesting::new(heads),
+            rounds,
             numbers: 0,
             quiet: false,
             over: false,
@@ -171,12 +185,17 @@ impl Driver {
     pub(in crate::engine) async fn live(
         mut self,
         boot: Input,
+        plans: Found,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
         mut knocks: mpsc::UnboundedReceiver<Knock>,
     ) {
         self.step(boot);
         self.measure_all();
+        self.plans_read(plans);
         while !self.over {
+            if self.rounds.stale {
+                self.come_round();
+            }
             tokio::select! {
                 biased;
                 Some(incoming) = incoming.recv() => self.take(incoming),
@@ -222,7 +241,9 @@ impl Driver {
                 self.step(Input::Command { ticket, command });
             }
             Incoming::Look { answer } => {
-                let _ = answer.send((self.machine.snapshot(), self.parts.feed.watch()));
+                let watcher = self.parts.feed.watch();
+                self.rounds.brief(&watcher);
+                let _ = answer.send((self.machine.snapshot(), watcher));
             }
             Incoming::Diff { task, diff } => {
                 self.machine.set_diff(task, diff);
@@ -232,6 +253,9 @@ impl Driver {
                 let _ = answer.send(self.machine.spot_of(task));
             }
             Incoming::Digest => self.digest(),
+            Incoming::PlansChanged => self.read_plans_soon(),
+            Incoming::Plans(found) => self.plans_read(found),
+            Incoming::ComeRound => self.rounds.stale = true,
             Incoming::TimeIsUp => self.over = true,
         }
     }
@@ -252,6 +276,7 @@ impl Driver {
     /// Tells those who watch what looks different.
     fn show(&mut self) {
         let (changed, removed) = self.machine.take_changes();
+        self.rounds.noticed(&changed, &removed);
         for task in removed {
             self.parts.feed.tell(&Update::Removed { task });
         }
@@ -278,8 +303,8 @@ impl Driver {
     /// Lets go of everything. What had not stopped is on the disk up to its last event.
     async fn finish(mut self) {
         let digest = self.take_digest();
-        let Self { parts, lock, runs, timers, diffs, .. } = self;
-        drop((runs, timers, diffs));
+        let Self { parts, lock, runs, timers, diffs, rounds, .. } = self;
+        drop((runs, timers, diffs, rounds));
         parts.post.close();
         // Servers and processes get a moment; then they are ended by their records at the next start.
         let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;

@@ -45,6 +45,12 @@ mod engine_family;
 #[cfg(test)]
 mod engine_places;
 #[cfg(test)]
+mod engine_restore;
+#[cfg(test)]
+mod engine_rounds;
+#[cfg(test)]
+mod engine_servers;
+#[cfg(test)]
 mod engine_simulation;
 #[cfg(test)]
 mod engine_support;

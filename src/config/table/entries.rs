@@ -95,6 +95,14 @@ pub const KEYS: &[Key] = &[
     .or("[]")
     .project(APPROVES),
     Key::new(
+        "declinedMcpServers",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The repository's servers that you do not want and are not asked about, by the hash of their entry.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
         "theme",
         Kind::Text,
         r#""matrix-light""#,

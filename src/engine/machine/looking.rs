@@ -94,8 +94,26 @@ impl Machine {
             Some(Run::Launching { .. }) => {
                 Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
             }
-            Some(Run::Alive { .. }) => None,
-            None => stall::wait(&self.tree, task, &|task| self.rest(task)),
+            Some(Run::Alive { .. }) => life.word.filter(|_| life.silent).map(|since| Wait::Silence { since }),
+            None => {
+                let wait = stall::wait(&self.tree, task, &|task| self.rest(task));
+                self.wait_for_reply(task, life.asked_above, wait)
+            }
+        }
+    }
+
+    /// An agent that asked for a reply before it went to sleep waits for that, and not for nobody.
+    fn wait_for_reply(&self, task: TaskId, asked: Option<TaskId>, wait: Option<Wait>) -> Option<Wait> {
+        let Some(asked) = asked.filter(|asked| self.tree.get(*asked).is_some()) else { return wait };
+        match wait {
+            Some(Wait::Stalled { chain, .. }) if chain.len() == 1 => Some(match self.rest(asked) {
+                stall::Rest::Busy | stall::Rest::AsksPerson => Wait::Task { task: asked },
+                stall::Rest::Asleep => {
+                    let reason = "the first asked the other for a reply, and that one sleeps without having given it";
+                    Wait::Stalled { chain: vec![task, asked], reason: reason.to_owned() }
+                }
+            }),
+            other => other,
         }
     }
 

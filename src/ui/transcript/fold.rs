@@ -249,6 +249,7 @@ fn tree_word(action: TreeAction) -> &'static str {
         TreeAction::Closed => "closed",
         TreeAction::Reset => "reset",
         TreeAction::Deleted => "deleted",
+        TreeAction::Restored => "brought back",
         TreeAction::Stopped => "stopped",
     }
 }
