@@ -4,6 +4,7 @@ mod chores;
 pub mod demo;
 mod drafts;
 pub mod screen;
+pub mod setup;
 mod themes;
 
 pub use crate::ui::{ProjectChoice, Setting, Settings};

@@ -11,6 +11,7 @@ pub mod handle;
 pub mod machine;
 pub mod open;
 mod post;
+pub mod profiles;
 pub mod request;
 pub mod snapshot;
 pub mod stall;

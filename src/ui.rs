@@ -11,6 +11,7 @@ pub mod field;
 pub mod keymap;
 pub mod layout;
 pub mod msg;
+pub mod setup;
 pub mod toast;
 pub mod words;
 pub mod world;

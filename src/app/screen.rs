@@ -45,6 +45,8 @@ pub struct Options {
     pub ids: IdSource,
     /// Something to say at the start.
     pub greeting: Vec<(Level, String)>,
+    /// What stands in the composer of the root, ready to be sent, where nothing else was being written.
+    pub suggestion: Option<&'static str>,
 }
 
 /// How the screen was left.
@@ -53,6 +55,8 @@ pub enum End {
     Quit,
     /// The person goes to another project.
     Switch(ProjectId),
+    /// The person wants to set up how a model is reached.
+    SetUp,
     /// A signal, or the terminal is gone: the program ends with this code.
     Stopped(u8),
 }
@@ -78,7 +82,11 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         .map_err(|error| Fault::environment(error.to_string()))?;
     let drafts_file = options.home.project(options.project.id).root().join("drafts.json");
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
-    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts: drafts::load(&drafts_file) };
+    let mut drafts = drafts::load(&drafts_file);
+    if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
+        drafts.push((snapshot.root, suggestion.to_owned()));
+    }
+    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts };
     let (model, key_problems) = Model::new(setup);
     let (msgs, answers) = mpsc::unbounded_channel();
     let mut screen = Screen {
@@ -275,6 +283,7 @@ impl Screen {
                 });
             }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
+            Effect::SetUp => self.end = Some(End::SetUp),
             Effect::Redraw => self.terminal.invalidate(),
             Effect::Suspend => self.terminal.suspend().await?,
             Effect::Quit => self.end = Some(End::Quit),

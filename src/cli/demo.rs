@@ -58,9 +58,10 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 clock,
                 ids,
                 greeting: vec![(Level::Info, WELCOME.to_owned())],
+                suggestion: None,
             };
             app::run(screen).await.map_err(Failure::from).map(|end| match end {
-                End::Quit | End::Switch(_) => 0,
+                End::Quit | End::Switch(_) | End::SetUp => 0,
                 End::Stopped(stop) => stop,
             })
         };

@@ -104,6 +104,9 @@ fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &SessionState) -> Row<'a> {
 fn line(tree: &Tree, node: &TaskNode, state: &SessionState) -> String {
     let title = text::headline(&node.title, 60);
     let mut parts = vec![format!("{}{} {title}", branches(tree, node), glyph(node, state)), node.status.to_string()];
+    if let Some(profile) = node.unusual_profile() {
+        parts.push(profile.to_owned());
+    }
     if state.usage.cost() > MicroUsd::ZERO {
         let bound = if state.usage.is_lower_bound() { "at least " } else { "" };
         parts.push(format!("{bound}{}", state.usage.cost()));

@@ -26,6 +26,7 @@ pub use io::{
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
+use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
@@ -43,6 +44,7 @@ pub struct Machine {
     ids: IdSource,
     limits: Limits,
     ground: Ground,
+    profiles: Profiles,
     tree: Tree,
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
@@ -148,6 +150,7 @@ impl Machine {
             ids,
             limits,
             ground,
+            profiles: Profiles::built_in(),
             saves: Saves::new(&tree),
             tree,
             lives: BTreeMap::new(),

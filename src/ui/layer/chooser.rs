@@ -15,9 +15,14 @@ const MOST: usize = 200;
 pub enum Pick {
     Act(Action),
     Colour(TaskId, Option<Colour>),
-    MoveBelow { task: TaskId, parent: TaskId },
+    MoveBelow {
+        task: TaskId,
+        parent: TaskId,
+    },
     Project(ProjectId),
     Theme(String),
+    /// Who does the work of the task that is being made below this list.
+    Profile(Option<String>),
 }
 
 /// One line of the list.
