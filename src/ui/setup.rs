@@ -203,12 +203,12 @@ impl State {
         if key == Key::ctrl('c') || key == Key::ctrl('q') {
             return Some(Effect::Quit);
         }
-        match key.code {
+        match key.code() {
             KeyCode::Tab => return Some(self.skip()),
             KeyCode::Esc => return self.back(),
             KeyCode::Enter if !self.busy => return self.next(),
             KeyCode::Up | KeyCode::Down => {
-                let by = if key.code == KeyCode::Up { -1 } else { 1 };
+                let by = if key.code() == KeyCode::Up { -1 } else { 1 };
                 let count = self.lines();
                 self.cursor.step(by, count);
             }
@@ -299,7 +299,8 @@ impl State {
             }
             Page::Ways => {
                 self.chosen = self.cursor.chosen;
-                match self.way()?.needs {
+                let needs = self.way()?.needs;
+                match needs {
                     Needs::Key => self.go(Page::Key),
                     Needs::Address => self.go(Page::Address),
                     Needs::Nothing => return Some(self.try_it()),

@@ -22,17 +22,24 @@ fn events(project: &Project<'_>, title: &str) -> Vec<Value> {
     json_lines(&project.mxd(["log", "--json", &project.id(title)]).ok())
 }
 
+/// A root that takes note of what it is told.
+fn listener() -> Value {
+    json!({ "name": "root", "when": { "first": "none: you are the root" }, "turns": [],
+        "otherwise": { "text": "Noted." } })
+}
+
 /// Returns the frozen configuration that a task's model was asked with.
 fn config(project: &Project<'_>, title: &str) -> Value {
     let events = events(project, title);
     let found = events.iter().find(|event| event["type"] == "session_config");
-    found.cloned().unwrap_or_else(|| panic!("no configuration in {events:#?}"))
+    found.map(|event| event["body"].clone()).unwrap_or_else(|| panic!("no configuration in {events:#?}"))
 }
 
 #[test]
 fn a_profile_decides_model_effort_tools_turns_budget_and_prompt() {
     let world = World::new();
-    play(&world, json!([agent("look", json!([bash("true"), bash("true"), done("passed", "seen")]))]));
+    let turns = json!([bash("true"), bash("true"), done("passed", "seen")]);
+    play(&world, json!([listener(), agent("look", turns)]));
     let project = world.project("app");
     let text = "---\ndescription: looks\nmodel: m-7\neffort: low\ntools: Read, Grep\nmax_turns: 2\nbudget: 3\n---\n\
                 Look at everything twice.\n";
@@ -56,13 +63,20 @@ fn a_profile_decides_model_effort_tools_turns_budget_and_prompt() {
     assert!(config["system"]["variable"].as_str().unwrap().ends_with("Look at everything twice."), "{config:#}");
     // What is not offered cannot be called either.
     let refused = events(&project, "look").into_iter().find(|event| event["type"] == "tool_result").unwrap();
-    assert_eq!(refused["is_error"], json!(true), "{refused:#}");
+    assert_eq!(refused["body"]["is_error"], json!(true), "{refused:#}");
 }
 
 #[test]
 fn a_task_keeps_its_profile_whatever_is_added_or_chosen_later() {
     let world = World::new();
-    play(&world, json!([agent("early", json!([done("passed", "ok")])), agent("late", json!([done("passed", "ok")]))]));
+    play(
+        &world,
+        json!([
+            listener(),
+            agent("early", json!([done("passed", "ok")])),
+            agent("late", json!([done("passed", "ok")]))
+        ]),
+    );
     let project = world.project("app");
     project.new_task("early");
     own(&world, "engineer.md", "---\ndescription: mine\n---\nWords of my own.\n");
@@ -99,7 +113,11 @@ fn a_profile_that_went_away_stops_its_task_with_a_question_and_not_the_others() 
     let world = World::new();
     play(
         &world,
-        json!([agent("kept", json!([done("passed", "ok")])), agent("lost", json!([done("passed", "back again")]))]),
+        json!([
+            listener(),
+            agent("kept", json!([done("passed", "ok")])),
+            agent("lost", json!([done("passed", "back again")]))
+        ]),
     );
     let project = world.project("app");
     write(&project, "scout.md", "---\ndescription: looks\n---\n");
@@ -112,7 +130,7 @@ fn a_profile_that_went_away_stops_its_task_with_a_question_and_not_the_others() 
     let said = asks[0].to_string();
     assert!(said.contains("project:scout") && said.contains("scout.md is not there"), "{said}");
     write(&project, "scout.md", "---\ndescription: looks\n---\n");
-    project.mxd(["send", "--task", &project.id("lost"), "Try again."]).ok();
+    project.mxd(["send", &project.id("lost"), "Try again."]).ok();
     project.run([]);
     assert_eq!(project.status("lost"), "passed");
 }

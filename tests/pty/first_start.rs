@@ -82,7 +82,7 @@ fn an_empty_home_is_six_presses_and_a_key_away_from_an_answer() {
     fingers.press("enter");
     fingers.session.wait_for_text("the API key");
     fingers.session.send(format!("\x1b[200~{KEY}\x1b[201~").as_bytes());
-    fingers.session.wait_for_text("•••");
+    fingers.session.wait_for_text("***");
     fingers.press("enter");
     fingers.session.wait_for_text("Which model?");
     fingers.press("enter");

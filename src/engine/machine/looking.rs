@@ -3,6 +3,7 @@
 use crate::base::TaskId;
 use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
+use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
 use crate::model::fold::RunningProcess;

@@ -52,6 +52,9 @@ const FOREIGN: [&str; 14] = [
     "websearch",
 ];
 
+/// How near a name must be to one of ours to be offered instead.
+const NEAR: f64 = 0.75;
+
 /// What stands for one tool or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pattern {
@@ -157,7 +160,7 @@ fn understood(name: &str) -> Result<Vec<Pattern>, Trouble> {
 
 fn own_tool(name: &str) -> Result<Vec<Pattern>, Trouble> {
     let lower = name.to_ascii_lowercase();
-    let tools = |names: &[&str]| names.iter().map(|name| Pattern::Tool(names::wire(name))).collect();
+    let tools = |names: &[&str]| names.iter().map(|name| Pattern::Tool(names::wire(name))).collect::<Vec<_>>();
     if let Some((_, same)) = COUNTERPARTS.iter().find(|(other, _)| *other == lower) {
         return Ok(tools(same));
     }
@@ -169,7 +172,7 @@ fn own_tool(name: &str) -> Result<Vec<Pattern>, Trouble> {
         return Err(Trouble::ForeignTool(name.to_owned()));
     }
     let near = names::ALL.iter().map(|own| (strsim::jaro_winkler(own, &lower), *own));
-    let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= 0.8);
+    let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= NEAR);
     Err(Trouble::NoTool { name: name.to_owned(), nearest: nearest.map(|(_, own)| own.to_owned()) })
 }
 

@@ -142,7 +142,7 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
                 &format!("It is tried with one call that costs nothing, and kept in your own settings, never in a repository.{more}"),
                 Role::Muted,
             );
-            let masked = "•".repeat(state.key.expose().chars().count().min(200));
+            let masked = "*".repeat(state.key.expose().chars().count().min(200));
             page.input(&masked, "", "paste it here")
         }
         Page::Models => models(state, page),
@@ -194,7 +194,7 @@ fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         hints.push(("Tab", skip));
     }
     if matches!(state.page, Page::Ways | Page::Models) {
-        hints.insert(0, ("↑↓", "choose"));
+        hints.insert(0, ("Up Down", "choose"));
     }
     hints.push(("Ctrl-C", "quit"));
     let mut spans = vec![Span::raw(" ")];

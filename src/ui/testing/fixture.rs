@@ -161,6 +161,7 @@ pub fn snapshot() -> Snapshot {
         budget: None,
         max_running: 8,
         model: Some("sonnet".to_owned()),
+        profiles: Vec::new(),
     };
     Snapshot { project, root: ids.root, tasks, quiet: false }
 }
