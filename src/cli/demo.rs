@@ -10,7 +10,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::run::Front;
 use crate::cli::work::runtime;
 use crate::engine::command::{Command, Outgoing, Reply, SendMode};
-use crate::engine::update::Level;
+use crate::engine::update::{Level, Notice, Update};
 use crate::engine::{self, Handle};
 use crate::model::{Ask, AskKind};
 use crate::process;
@@ -80,7 +80,10 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
 
 /// Plays the demo as lines, asking where it asks.
 async fn play(console: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
-    if !args.json {
+    if args.json {
+        let notice = Notice { level: Level::Info, text: WELCOME.to_owned(), task: None };
+        console.json(&Update::Notice { notice })?;
+    } else {
         console.line(WELCOME)?;
     }
     let mut front = Front::new(args.json);

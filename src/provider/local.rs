@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::base::Clock;
@@ -13,6 +15,9 @@ use crate::provider::{Credential, Provider as _};
 
 /// Programs that serve models, and the port each has if nobody says otherwise.
 const USUAL: [(&str, u16); 4] = [("Ollama", 11_434), ("LM Studio", 1_234), ("llama.cpp", 8_080), ("vLLM", 8_000)];
+
+/// How long a machine that is this one may take to answer.
+const CONNECT: Duration = Duration::from_millis(300);
 
 /// A server that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +43,14 @@ pub async fn find(ollama: Option<&str>, clock: &Arc<dyn Clock>) -> Vec<LocalServ
 }
 
 async fn ask(name: &'static str, base_url: String, clock: Arc<dyn Clock>) -> Option<LocalServer> {
+    // Most ports are closed, and that is known before a client is built.
+    let url = reqwest::Url::parse(&base_url).ok()?;
+    let address = (url.host_str()?.to_owned(), url.port_or_known_default()?);
+    timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()?;
     let credential =
         Credential { group: name.to_owned(), wire: Wire::OpenaiChat, base_url: base_url.clone(), api_key: None };
     let short = Duration::from_millis(700);
-    let timeouts = Timeouts { connect: Duration::from_millis(300), first_byte: short, idle: short };
+    let timeouts = Timeouts { connect: CONNECT, first_byte: short, idle: short };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await.ok()?;
     // Something else may listen there. Whoever serves models names at least one.
     let models: Vec<String> = listed.into_iter().map(|listed| listed.id).collect();

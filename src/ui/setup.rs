@@ -334,6 +334,10 @@ impl State {
                     self.problem = Some("type the name of a model".to_owned());
                     return None;
                 }
+                // What runs on this machine costs nothing.
+                if self.way().is_some_and(|way| way.needs == Needs::Nothing) {
+                    return Some(self.finish(None));
+                }
                 self.go(Page::Budget);
                 None
             }

@@ -97,25 +97,23 @@ fn a_local_server_is_tried_at_once_and_any_name_can_be_typed() {
     let mut state = State::new(start());
     let effects = press(&mut state, "down enter");
     assert!(matches!(effects.as_slice(), [Effect::Try(Attempt { key: None, .. })]), "{effects:?}");
-    state.update(reached(&["m-1", "m-2", "other"]));
-    press(&mut state, "o t");
-    press(&mut state, "enter");
-    assert_eq!(state.model.as_deref(), Some("other"));
-    press(&mut state, "esc x");
-    press(&mut state, "enter");
-    assert_eq!(state.model.as_deref(), Some("otx"));
+    for (typed, model, windowed) in [("o t", "other", true), ("x y z", "xyz", false)] {
+        let mut state = state.clone();
+        state.update(reached(&["m-1", "m-2", "other"]));
+        press(&mut state, typed);
+        let effects = press(&mut state, "enter");
+        let [Effect::Finish(decided)] = effects.as_slice() else { panic!("{effects:?}") };
+        assert_eq!((decided.model.as_deref(), decided.windowed), (Some(model), windowed));
+    }
 }
 
 #[test]
 fn everything_can_be_skipped_and_gone_back_from() {
-    for (keys, msgs, expected) in [
-        ("tab", 0, Effect::Skip),
-        ("esc", 0, Effect::Skip),
-        ("enter tab", 0, Effect::Skip),
-        ("ctrl-c", 0, Effect::Quit),
-    ] {
+    for (keys, expected) in
+        [("tab", Effect::Skip), ("esc", Effect::Skip), ("enter tab", Effect::Skip), ("ctrl-c", Effect::Quit)]
+    {
         let mut state = State::new(start());
-        assert_eq!(press(&mut state, keys), [expected], "{keys} {msgs}");
+        assert_eq!(press(&mut state, keys), [expected], "{keys}");
     }
     let mut state = State::new(start());
     press(&mut state, "enter k enter");
@@ -130,7 +128,7 @@ fn everything_can_be_skipped_and_gone_back_from() {
 #[test]
 fn a_budget_is_an_amount_or_nothing() {
     let mut state = State::new(start());
-    press(&mut state, "down enter");
+    press(&mut state, "enter k enter");
     state.update(reached(&["m-1"]));
     press(&mut state, "enter a");
     assert_eq!(press(&mut state, "enter"), []);

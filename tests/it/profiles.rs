@@ -158,8 +158,7 @@ fn an_agent_is_told_of_the_profiles_and_chooses_one_by_name() {
     let log = project.log("orchestrator");
     assert!(log.contains("there is no profile \"nobody\""), "{log}");
     let told = json_lines(&project.mxd(["log", "--json", &project.id("orchestrator")]).ok());
-    let told =
-        told.iter().find(|event| event["from"]["kind"] == "work_context" || event.to_string().contains("Task above"));
+    let told = told.iter().find(|event| event["body"]["from"]["source"] == "work_context");
     assert!(told.unwrap().to_string().contains("- reviewer: Judges work without changing it"), "{told:?}");
 }
 

@@ -138,6 +138,8 @@ fn its_updates_tell_of_real_merges_and_of_green_tests() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
     let updates: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = updates[0]["notice"]["text"].as_str().unwrap_or_default();
+    assert!(first.contains("the model is scripted"), "{:#}", updates[0]);
     let mut last = std::collections::BTreeMap::new();
     for update in updates.iter().filter(|update| update["update"] == "task") {
         let task = &update["task"]["node"];

@@ -186,10 +186,10 @@ fn lines_say_the_same_where_there_is_no_screen() {
         assert!(said.contains(words), "expected {words:?} in {said}");
     }
     assert_eq!(plain.status.code(), Some(3));
-    let init = world.command(mxd()).arg("init").output().unwrap();
+    let init = empty().command(mxd()).arg("init").output().unwrap();
     let said = String::from_utf8(init.stdout).unwrap();
     assert!(said.contains("is registered as") && said.contains("Key in the environment: none"), "{said}");
-    let init = world.command(mxd()).arg("init").env("OPENAI_API_KEY", "sk-x-0123456789").output().unwrap();
+    let init = empty().command(mxd()).arg("init").env("OPENAI_API_KEY", "sk-x-0123456789").output().unwrap();
     let said = String::from_utf8(init.stdout).unwrap();
     assert!(
         said.contains("Key in the environment: OPENAI_API_KEY.") && said.contains("Next: `mxd`, and say"),
