@@ -115,11 +115,11 @@ async fn try_out(attempt: Attempt, clock: Arc<dyn Clock>) -> Result<Reached, Str
     let credential = Credential { group: "main".to_owned(), wire, base_url, api_key: attempt.key };
     let timeouts = Timeouts { first_byte: std::time::Duration::from_secs(20), ..Timeouts::default() };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await;
-    listed.map(|listed| reached(attempt.vendor, listed)).map_err(|error| error.to_string())
+    listed.map(|listed| reached(attempt.vendor, &listed)).map_err(|error| error.to_string())
 }
 
-fn reached(vendor: Vendor, listed: Vec<Listed>) -> Reached {
-    let catalogue = Catalogue::default().with_listed(listed.clone());
+fn reached(vendor: Vendor, listed: &[Listed]) -> Reached {
+    let catalogue = Catalogue::default().with_listed(listed.to_vec());
     let ids: Vec<&str> = listed.iter().map(|listed| listed.id.as_str()).collect();
     let usual = usual(vendor, &ids).map(str::to_owned);
     let models = listed.iter().map(|listed| {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_model_whose_window_nobody_knows_says_so() {
         let listed = ["claude-sonnet-4-6", "home-made"].map(|id| Listed { id: id.to_owned(), ..Listed::default() });
-        let reached = reached(Vendor::Anthropic, listed.to_vec());
+        let reached = reached(Vendor::Anthropic, &listed);
         assert!(reached.models[0].windowed && reached.models[0].note.starts_with("1000k  $3 in"), "{reached:?}");
         assert!(!reached.models[1].windowed && reached.models[1].note == "window not known", "{reached:?}");
     }

@@ -237,7 +237,7 @@ impl Machine {
             Command::Withdraw { task, messages } => self.withdraw(ticket, task, messages),
             Command::Answer { task, ask, reply } => self.answer(now, ticket, task, ask, reply),
             Command::Create { parent, before, draft, start } => {
-                self.create(now, asker, Actor::Person, parent, before, draft, start).map(|_| ())
+                self.create(now, asker, Actor::Person, parent, before, &draft, start).map(|_| ())
             }
             Command::Update { task, changes } => self.update(now, asker, Actor::Person, task, &changes),
             Command::Close { task } => self.close(now, asker, Actor::Person, task),

@@ -63,7 +63,7 @@ impl Machine {
         actor: Actor,
         parent: TaskId,
         before: Option<TaskId>,
-        draft: Draft,
+        draft: &Draft,
         start: Start,
     ) -> Result<TaskId, Fault> {
         let above = self.node(parent)?;
