@@ -32,7 +32,7 @@ fn listener() -> Value {
 fn config(project: &Project<'_>, title: &str) -> Value {
     let events = events(project, title);
     let found = events.iter().find(|event| event["type"] == "session_config");
-    found.map(|event| event["body"].clone()).unwrap_or_else(|| panic!("no configuration in {events:#?}"))
+    found.map_or_else(|| panic!("no configuration in {events:#?}"), |event| event["body"].clone())
 }
 
 #[test]
