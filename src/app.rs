@@ -6,6 +6,7 @@ pub mod demo;
 mod drafts;
 mod reviews;
 pub mod screen;
+pub mod setup;
 mod themes;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Surroundings};

@@ -12,6 +12,7 @@ pub mod leftovers;
 pub mod machine;
 pub mod open;
 mod post;
+pub mod profiles;
 mod reading;
 pub mod recall;
 pub mod request;

@@ -12,6 +12,7 @@ pub mod keymap;
 pub mod layout;
 pub mod msg;
 pub mod review;
+pub mod setup;
 pub mod toast;
 pub mod words;
 pub mod world;

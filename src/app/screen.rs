@@ -46,6 +46,8 @@ pub struct Options {
     pub ids: IdSource,
     /// Something to say at the start.
     pub greeting: Vec<(Level, String)>,
+    /// What stands in the composer of the root, ready to be sent, where nothing else was being written.
+    pub suggestion: Option<&'static str>,
 }
 
 /// How the screen was left.
@@ -54,6 +56,8 @@ pub enum End {
     Quit,
     /// The person goes to another project.
     Switch(ProjectId),
+    /// The person wants to set up how a model is reached.
+    SetUp,
     /// A signal, or the terminal is gone: the program ends with this code.
     Stopped(u8),
 }
@@ -82,11 +86,15 @@ pub async fn run(options: Options) -> Result<End, Fault> {
     let folder = options.home.project(options.project.id).root().to_owned();
     let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
+    let mut drafts = drafts::load(&drafts_file);
+    if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
+        drafts.push((snapshot.root, suggestion.to_owned()));
+    }
     let setup = Setup {
         snapshot,
         keys: options.keys.clone(),
         settings,
-        drafts: drafts::load(&drafts_file),
+        drafts,
         reviews: reviews::load(&reviews_file),
         abilities: Abilities::OURS,
     };
@@ -300,6 +308,7 @@ impl Screen {
                 });
             }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
+            Effect::SetUp => self.end = Some(End::SetUp),
             Effect::Redraw => self.terminal.invalidate(),
             Effect::Suspend => self.terminal.suspend().await?,
             Effect::Quit => self.end = Some(End::Quit),

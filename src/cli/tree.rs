@@ -120,6 +120,9 @@ fn rounds(located: &Located, node: &TaskNode) -> Option<String> {
 fn line(tree: &Tree, node: &TaskNode, state: &SessionState, rounds: Option<String>) -> String {
     let title = text::headline(&node.title, 60);
     let mut parts = vec![format!("{}{} {title}", branches(tree, node), glyph(node, state)), node.status.to_string()];
+    if let Some(profile) = node.unusual_profile() {
+        parts.push(profile.to_owned());
+    }
     if state.usage.cost() > MicroUsd::ZERO {
         let bound = if state.usage.is_lower_bound() { "at least " } else { "" };
         parts.push(format!("{bound}{}", state.usage.cost()));

@@ -108,6 +108,8 @@ pub enum Effect {
     OpenProject {
         project: ProjectId,
     },
+    /// Leave for the set-up, and come back.
+    SetUp,
     Redraw,
     Suspend,
     Quit,

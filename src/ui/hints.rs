@@ -120,7 +120,7 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
         Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(board)) if board.tasks.is_empty()),
         Action::Open => model.focus != crate::ui::layout::Pane::Asks || !model.asks.is_open(),
-        Action::AcceptDraft => {
+        Action::AcceptDraft | Action::ChooseProfile => {
             matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))
         }
         Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),

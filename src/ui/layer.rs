@@ -44,6 +44,8 @@ pub struct Prompt {
     pub purpose: PromptFor,
     /// What was wrong with what was written.
     pub problem: Option<String>,
+    /// For a new task: who is to do the work. Nothing: whoever usually does.
+    pub profile: Option<String>,
 }
 
 /// What a line is written for.

@@ -85,6 +85,8 @@ mod mcp_support;
 #[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
+mod profiles;
+#[cfg(test)]
 mod store_check;
 #[cfg(test)]
 mod store_concurrency;

@@ -9,6 +9,8 @@ mod support;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod first_start;
+#[cfg(test)]
 mod product_detours;
 #[cfg(test)]
 mod product_endings;

@@ -9,7 +9,7 @@ use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::field::Field;
-use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt, merge_view, rewind_view};
+use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt, PromptFor, merge_view, rewind_view};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
@@ -169,6 +169,11 @@ fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Po
     let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
     if let Some(problem) = &prompt.problem {
         paint::text(buffer, inner, (3, 1), problem, cx.theme.style(Role::Error));
+    } else if matches!(prompt.purpose, PromptFor::NewTask { .. }) {
+        let who = prompt.profile.as_deref().unwrap_or("the usual one");
+        let end = paint::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
+        let at = end.saturating_sub(inner.x);
+        paint::text(buffer, inner, (at, 1), &width::visible(who), cx.theme.style(Role::Text));
     }
     cursor
 }
