@@ -4,6 +4,8 @@ mod chores;
 mod comparison;
 pub mod demo;
 mod drafts;
+#[cfg(test)]
+mod gallery_tests;
 mod reviews;
 pub mod screen;
 pub mod setup;
