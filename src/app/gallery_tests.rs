@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::base::{Fault, ProjectId};
+use crate::base::ProjectId;
 use crate::engine::snapshot::{DiffStat, Retry, Wait};
 use crate::engine::update::{Level, Update};
 use crate::model::Live;

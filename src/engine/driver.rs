@@ -32,6 +32,7 @@ use crate::engine::machine::{Input, Machine, Ticket, Timer};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Spot;
+use crate::engine::request::Request;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
 use crate::git::{AgentGit, Worktrees};

@@ -1,6 +1,5 @@
 //! Opening a project for work: the lock, the store, the tree, what a crash left behind; then the engine runs.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 

@@ -119,7 +119,7 @@ impl Machine {
                 Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\".{hint}"))
             }
         };
-        let plan = self.plan_change(id, Recurring::None, None, draft.schedule);
+        let plan = self.plan_change(id, Recurring::None, None, draft.schedule.clone());
         self.commit([id, parent], then.after_writing(plan));
         Ok(id)
     }

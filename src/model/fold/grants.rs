@@ -57,6 +57,7 @@ impl Grants {
             | Body::TurnEnded(_)
             | Body::CompactStarted(_)
             | Body::RunStarted(_)
+            | Body::Work(_)
             | Body::RunEnded(_)
             | Body::DoneNotified(_)
             | Body::AskRaised(_)

@@ -123,6 +123,8 @@ pub fn hit(layer: &Layer, model: &Model, screen: Rect, at: Position) -> Hit {
             let line = list.contains(at).then(|| top + usize::from(at.y - list.y)).filter(|line| *line < board.len);
             within(area, line)
         }
+        // What they would do is said by keys: a click beside the words changes and loses nothing.
+        Layer::Merge(_) | Layer::Rewind(_) => Hit::Nothing,
         Layer::Confirm(confirm) => {
             let (area, text, lines) = confirm_place(confirm, screen);
             let (yes, no) = confirm_keys(model);

@@ -59,7 +59,7 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
                 board.cursor.chosen = line;
                 act::act(model, Action::Open, None, cx, out);
             }
-            Some(Layer::Prompt(_) | Layer::Confirm(_)) | None => {}
+            Some(Layer::Prompt(_) | Layer::Confirm(_) | Layer::Merge(_) | Layer::Rewind(_)) | None => {}
         },
         Hit::Yes => act::act(model, Action::Yes, None, cx, out),
         Hit::No => act::act(model, Action::No, None, cx, out),
