@@ -105,7 +105,6 @@ mod store_lock;
 #[cfg(test)]
 mod store_replay;
 #[cfg(test)]
-mod store_retention;
 #[cfg(test)]
 mod store_torn;
 #[cfg(test)]
