@@ -151,6 +151,11 @@ fn joined_text(last: &mut Live, live: Live) -> Option<Live> {
 }
 
 impl Watcher {
+    /// Tells this watcher alone.
+    pub(in crate::engine) fn tell(&self, update: Update) {
+        self.queue.push(update);
+    }
+
     /// Returns the next update, once there is one.
     pub async fn next(&mut self) -> Update {
         loop {

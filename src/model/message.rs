@@ -44,6 +44,8 @@ pub enum TreeAction {
     Closed,
     Reset,
     Deleted,
+    /// It was deleted, and is back.
+    Restored,
     /// Its run was ended; the task stays in progress.
     Stopped,
 }
