@@ -66,7 +66,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     }
     if let Err(fault) = &default {
         console.fault(fault);
-        console.note("  hint: that is the setting `profile`: mxd config set --global profile NAME");
+        console.note("  hint: that is the setting `profile`: `mxd config set --global profile NAME`");
     }
     if broken > 0 && !args.json {
         console.note(&format!("{} cannot be used", text::count(broken, "profile", "profiles")));

@@ -161,7 +161,7 @@ fn shown_name(path: &Path) -> String {
 
 fn misnamed(path: &Path) -> String {
     format!(
-        "{}: the file of a recurring task is named by its task's id; mxd task new TITLE --recurring reset makes one",
+        "{}: the file of a recurring task is named by its task's id; `mxd task new TITLE --recurring reset` makes one",
         shown_name(path)
     )
 }
