@@ -11,6 +11,8 @@ pub mod models;
 mod setup;
 mod workshop;
 
+pub(in crate::engine) use launch::ready_mark;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

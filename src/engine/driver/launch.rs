@@ -167,7 +167,7 @@ fn own_words(order: &LaunchOrder) -> String {
 }
 
 /// Where the worktree's readiness is noted, beside it.
-pub(super) fn ready_mark(worktree: &std::path::Path) -> PathBuf {
+pub(in crate::engine) fn ready_mark(worktree: &std::path::Path) -> PathBuf {
     let mut name = worktree.as_os_str().to_owned();
     name.push(".ready");
     PathBuf::from(name)
