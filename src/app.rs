@@ -1,9 +1,14 @@
 //! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
 
 mod chores;
+mod comparison;
 pub mod demo;
 mod drafts;
+#[cfg(test)]
+mod gallery_tests;
+mod reviews;
 pub mod screen;
+pub mod setup;
 mod themes;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Surroundings};

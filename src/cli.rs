@@ -2,6 +2,7 @@
 //!
 //! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
+mod agents;
 mod asks;
 mod check;
 mod config;
@@ -11,6 +12,7 @@ mod demo;
 mod diary;
 mod doctor;
 mod export;
+mod first;
 mod gc;
 mod help;
 mod init;
@@ -62,6 +64,8 @@ enum Command {
     Config(config::Args),
     /// Look at, try out and approve servers of external tools.
     Mcp(mcp::Args),
+    /// List the profiles that tasks can have, and check them.
+    Agents(agents::Args),
     /// Let the agents work, without a screen: on a goal, or on what is in progress.
     Run(run::Args),
     /// Say something to a task.
@@ -135,6 +139,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),
         Some(Command::Config(args)) => config::run(&mut console, &place, args),
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
+        Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),
         Some(Command::Send(args)) => say::send(&mut console, &place, &args),
         Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),

@@ -12,10 +12,14 @@ pub mod leftovers;
 pub mod machine;
 pub mod open;
 mod post;
+pub mod profiles;
 mod reading;
+pub mod recall;
 pub mod request;
 pub mod review;
 pub mod snapshot;
+#[cfg(test)]
+pub mod staged;
 pub mod stall;
 pub mod tools;
 pub mod tree_text;

@@ -1,22 +1,27 @@
 //! What the screen wants done that neither the terminal nor the engine does: files, blobs, programs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 
-use crate::base::{EventId, Fault, IdSource, RunId, TaskId};
+use super::comparison;
+use crate::base::{EventId, Fault, IdSource, MessageId, RunId, TaskId};
 use crate::engine::Handle;
-use crate::git::{Worktrees, patch};
-use crate::model::{BlobRef, Image};
+use crate::engine::review::{DiffWish, TaskDiff};
+use crate::model::{BlobRef, Body, Image};
 use crate::process::{self, Environment, Spec};
 use crate::store::StoreError;
 use crate::text::fuzzy::{Fuzzy, Names};
 use crate::ui::Msg;
+use crate::ui::review::{Answer, Comparison, Request};
 
 /// How many files are looked at, and how many are offered.
 const MOST_FILES: usize = 50_000;
 const OFFERED: usize = 50;
+/// How many events are read at once when something is looked for.
+const PAGE: usize = 500;
 /// How large a picture may be to be attached.
 const LARGEST_IMAGE: u64 = 20 << 20;
 /// How long a clipboard program may take.
@@ -46,18 +51,41 @@ pub(super) async fn blob(handle: Handle, task: TaskId, event: EventId, blob: Blo
     Msg::Blob { task, event, text }
 }
 
-pub(super) async fn diff(worktrees: Worktrees, task: TaskId, place: Option<(PathBuf, String)>) -> Msg {
-    let Some((path, base)) = place else {
-        let fault = Fault::user(
-            "nothing to compare: the root works in your checkout, and a task gets its branch when it begins",
-        );
-        return Msg::Diff { task, diff: Err(fault) };
+/// Compares what a task did at two moments, and finds out what the person has seen of it.
+pub(super) async fn diff(handle: Handle, task: TaskId, request: Request) -> Msg {
+    let answer = async {
+        let Request { range, whitespace, context } = request;
+        let diff = handle.diff(task, DiffWish { range, whitespace, context, only: Vec::new() }).await?;
+        let seen = handle.seen(task).await?;
+        let TaskDiff { old, new, state, diff, .. } = diff;
+        let made = tokio::task::spawn_blocking(move || {
+            Comparison::new(diff.files.into_iter().map(comparison::file).collect(), diff.hidden_files)
+        });
+        let comparison = Arc::new(made.await.map_err(|error| Fault::internal(error.to_string()))?);
+        Ok(Answer { comparison, old, new, state, seen })
     };
-    let made = async {
-        let checkout = worktrees.checkout(&path).await?;
-        patch::patch(&checkout, &base).await
-    };
-    Msg::Diff { task, diff: made.await.map_err(|error| Fault::environment(error.to_string())) }
+    Msg::Diff { task, request, answer: answer.await }
+}
+
+/// Finds something that was said to a task. It is looked for from the end: what is changed is mostly new.
+pub(super) async fn said(handle: Handle, task: TaskId, message: MessageId) -> Result<String, Fault> {
+    let sessions = handle.sessions().clone();
+    let found = tokio::task::spawn_blocking(move || -> Result<Option<String>, StoreError> {
+        let mut page = sessions.last_page(task, PAGE)?;
+        loop {
+            let text = page.events.iter().find_map(|event| match &event.body {
+                Body::Message(said) if said.id == message => Some(said.body.clone()),
+                _ => None,
+            });
+            match (text, page.older) {
+                (Some(text), _) => return Ok(Some(text)),
+                (None, None) => return Ok(None),
+                (None, Some(older)) => page = sessions.page_before(task, older, PAGE)?,
+            }
+        }
+    });
+    let found = found.await.unwrap_or(Err(StoreError::Closed))?;
+    found.ok_or_else(|| Fault::user("the message is not in the session any more"))
 }
 
 /// Finds files below `folder` whose paths fit `query`.

@@ -101,8 +101,16 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
             get(console, &said, &key, json)?;
         }
         Action::List { json, layer } => {
-            let said = said(console, here, &home, layer.layer())?;
+            let said = match layer.layer() {
+                // Also where something is wrong: this is where people look then.
+                None => Said { merged: with_warnings(console, here, &home)?, only: None },
+                Some(_) => said(console, here, &home, layer.layer())?,
+            };
             list(console, &said, json)?;
+            if let Some(fault) = said.merged.fault().filter(|_| said.only.is_none()) {
+                console.finish()?;
+                return Err(fault.into());
+            }
         }
         Action::Set { key, value, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
@@ -154,14 +162,20 @@ fn said(console: &mut Console, here: &Here, home: &Home, layer: Option<Layer>) -
 
 /// Returns the settings, and says what is wrong with the files they come from.
 pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
-    let merged = here.settings(home)?;
-    for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
-        console.note(&format!("warning: {problem}"));
-    }
+    let merged = with_warnings(console, here, home)?;
     match merged.fault() {
         Some(fault) => Err(fault.into()),
         None => Ok(merged),
     }
+}
+
+/// As [`settings`]. Only warnings are said; what is an error is left to the caller.
+fn with_warnings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
+    let merged = here.settings(home)?;
+    for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
+        console.note(&format!("warning: {problem}"));
+    }
+    Ok(merged)
 }
 
 fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), Failure> {

@@ -34,9 +34,12 @@ pub struct Settings {
     #[serde(default, rename = "clarifyTimeoutMs", deserialize_with = "optional_millis")]
     pub clarify_timeout: Option<Duration>,
     pub verify: Option<String>,
+    /// The profile of a task for which none is chosen.
+    pub profile: String,
     /// The servers that may start. [`crate::config::Merged::servers`] also knows the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,
+    pub declined_mcp_servers: Vec<String>,
     pub theme: String,
     pub keys: BTreeMap<String, KeyBinding>,
     /// Whether the screen takes clicks and the wheel.

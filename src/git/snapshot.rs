@@ -84,26 +84,6 @@ impl Worktrees {
         blocking(move || all(&main.open()?, task)).await
     }
 
-    /// Returns which tasks have snapshots, and how many.
-    pub async fn snapshots_by_task(&self) -> Result<BTreeMap<TaskId, usize>, Error> {
-        let main = self.main().clone();
-        blocking(move || {
-            let repository = main.open()?;
-            let failed = Error::read(&main.path);
-            let mut counts = BTreeMap::new();
-            for found in repository.references_glob(&format!("{SNAPSHOTS}*")).map_err(&failed)? {
-                let found = found.map_err(&failed)?;
-                let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
-                let task = name.strip_prefix(SNAPSHOTS).and_then(|rest| rest.split('/').next()?.parse().ok());
-                if let Some(task) = task {
-                    *counts.entry(task).or_insert(0) += 1;
-                }
-            }
-            Ok(counts)
-        })
-        .await
-    }
-
     /// Returns the snapshot of a task that holds a state, the latest if there are several.
     pub async fn snapshot_of(&self, task: TaskId, tree: &str) -> Result<Option<Snapshot>, Error> {
         Ok(self.snapshots(task).await?.into_iter().rev().find(|snapshot| snapshot.tree == tree))
@@ -140,6 +120,26 @@ impl Worktrees {
                 commits.push((commit.id().to_string(), String::from_utf8_lossy(subject).into_owned()));
             }
             Ok(commits)
+        })
+        .await
+    }
+
+    /// Returns which tasks have snapshots, and how many.
+    pub async fn snapshots_by_task(&self) -> Result<BTreeMap<TaskId, usize>, Error> {
+        let main = self.main().clone();
+        blocking(move || {
+            let repository = main.open()?;
+            let failed = Error::read(&main.path);
+            let mut counts = BTreeMap::new();
+            for found in repository.references_glob(&format!("{SNAPSHOTS}*")).map_err(&failed)? {
+                let found = found.map_err(&failed)?;
+                let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
+                let task = name.strip_prefix(SNAPSHOTS).and_then(|rest| rest.split('/').next()?.parse().ok());
+                if let Some(task) = task {
+                    *counts.entry(task).or_insert(0) += 1;
+                }
+            }
+            Ok(counts)
         })
         .await
     }

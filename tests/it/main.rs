@@ -45,6 +45,12 @@ mod engine_family;
 #[cfg(test)]
 mod engine_places;
 #[cfg(test)]
+mod engine_restore;
+#[cfg(test)]
+mod engine_rounds;
+#[cfg(test)]
+mod engine_servers;
+#[cfg(test)]
 mod engine_simulation;
 #[cfg(test)]
 mod engine_support;
@@ -79,6 +85,8 @@ mod mcp_support;
 #[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
+mod profiles;
+#[cfg(test)]
 mod store_check;
 #[cfg(test)]
 mod store_concurrency;
@@ -96,6 +104,7 @@ mod store_files;
 mod store_lock;
 #[cfg(test)]
 mod store_replay;
+#[cfg(test)]
 #[cfg(test)]
 mod store_torn;
 #[cfg(test)]

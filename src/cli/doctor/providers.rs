@@ -8,7 +8,7 @@ use crate::base::{Fault, SystemClock};
 use crate::config::environment::is_implicit;
 use crate::config::settings::{AuthGroup, Provider};
 use crate::config::{KeyPath, Settings};
-use crate::engine::models::{Choice, Models, Unanswered};
+use crate::engine::models::{Choice, Models, Unanswered, Wish};
 use crate::provider::catalogue::{UnknownFacts, set_window};
 use crate::provider::http::Timeouts;
 use crate::provider::{ApiError, ErrorClass, Listed};
@@ -20,7 +20,8 @@ const ANSWER: Duration = Duration::from_secs(10);
 pub(super) async fn all(settings: &Settings, offline: bool) -> Vec<Finding> {
     let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER };
     let models = Models::new(settings.clone(), Choice::default(), Arc::new(SystemClock)).patience(timeouts);
-    let wanted: Vec<_> = [true, false].map(|is_root| models.wanted(is_root)).into_iter().collect();
+    let usual = Wish::default();
+    let wanted: Vec<_> = [true, false].map(|is_root| models.wanted(is_root, &usual)).into_iter().collect();
     let mut findings = Vec::new();
     if let Some(Err(fault)) = wanted.first() {
         findings.push(of_setup(fault));

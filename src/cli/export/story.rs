@@ -166,6 +166,7 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
         | Body::BudgetWarning(_)
         | Body::BudgetExceeded(_)
         | Body::HeadMoved(_)
+        | Body::Granted(_)
         | Body::RunEnded(_)
         | Body::MessagesWithdrawn(_) => Some(What::Note(head)),
         Body::Unknown(unknown) => folded(head, unknown.body.as_str()),
