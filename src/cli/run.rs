@@ -307,6 +307,7 @@ fn is_news(body: &Body) -> bool {
         | Body::AskWithdrawn(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_)
         | Body::Unknown(_) => false,
     }

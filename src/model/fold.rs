@@ -12,6 +12,7 @@ mod decisions;
 mod messages;
 mod turns;
 mod usage;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub use decisions::{Decision, Decisions};
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
+pub use work::WorkDone;
 
 use crate::model::event::Event;
 
@@ -37,6 +39,8 @@ pub struct SessionState {
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
+    #[serde(skip_serializing_if = "WorkDone::is_empty")]
+    pub work: WorkDone,
 }
 
 impl SessionState {
@@ -54,6 +58,7 @@ impl SessionState {
         self.asks.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
+        self.work.apply(event);
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
