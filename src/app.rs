@@ -3,6 +3,8 @@
 mod chores;
 pub mod demo;
 mod drafts;
+#[cfg(test)]
+mod gallery_tests;
 pub mod screen;
 mod themes;
 

@@ -16,6 +16,8 @@ pub mod recall;
 pub mod request;
 pub mod review;
 pub mod snapshot;
+#[cfg(test)]
+pub mod staged;
 pub mod stall;
 pub mod tools;
 pub mod tree_text;

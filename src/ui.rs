@@ -25,13 +25,14 @@ mod list;
 mod model;
 mod pace;
 mod paint;
+mod tabs;
 mod transcript;
 mod tree;
 mod update;
 mod view;
 
 #[cfg(test)]
-mod testing;
+pub mod testing;
 
 pub use effect::{Effect, Purpose, Setting, Tag};
 pub use model::{Model, Settings, Setup};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::themes::Themes;
 use super::{chores, drafts};
@@ -36,6 +36,8 @@ pub struct Options {
     pub home: Home,
     pub project: Project,
     pub keys: std::collections::BTreeMap<String, Vec<String>>,
+    /// Where those keys are written, for what is wrong with them.
+    pub key_places: std::collections::BTreeMap<String, String>,
     pub settings: ui::Settings,
     pub notify: Notify,
     /// Writes a setting where it belongs.
@@ -66,7 +68,11 @@ pub fn check_terminal() -> Result<(), Fault> {
 pub async fn run(options: Options) -> Result<End, Fault> {
     let surroundings = Surroundings::read(|name| std::env::var(name).ok());
     let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
-    let mut terminal = Terminal::open(surroundings, term_options)?;
+    on(Terminal::open(surroundings, term_options)?, options).await
+}
+
+/// Runs the screen on a terminal that is taken over already.
+async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     let capabilities = terminal.learn().await;
     let appearance = if capabilities.is_dark().unwrap_or(true) { Appearance::Dark } else { Appearance::Light };
     let (theme_changed, theme_news) = mpsc::unbounded_channel();
@@ -99,7 +105,8 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         screen.say(Level::Warning, problem);
     }
     for problem in key_problems {
-        screen.say(Level::Warning, problem.to_string());
+        let place = screen.options.key_places.get(problem.name()).map(|place| format!("{place}: "));
+        screen.say(Level::Warning, format!("{}{problem}", place.unwrap_or_default()));
     }
     for (level, text) in std::mem::take(&mut screen.options.greeting) {
         screen.say(level, text);
@@ -159,7 +166,7 @@ impl Screen {
         self.options.clock.now()
     }
 
-    /// Returns when something on the screen changes by itself. Nobody who looks elsewhere needs a clock that ticks.
+    /// Returns when something on the screen changes by itself.
     fn next_tick(&self) -> Option<Instant> {
         let now = self.now();
         self.model.next_tick(now).map(|at| Instant::now() + at.since(now))
@@ -260,6 +267,7 @@ impl Screen {
             Effect::Copy { text } => self.copy(&text).await,
             Effect::Notify { title, body } => self.notify(&title, &body),
             Effect::SetTitle { title } => self.terminal.set_title(&title),
+            Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
             Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
             Effect::SaveDrafts { drafts } => drafts::save(&self.drafts_file, drafts),
             Effect::TakeSnapshot => {
@@ -328,7 +336,7 @@ impl Screen {
 
 async fn wait(until: Option<Instant>) {
     match until {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
+        Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
 }
@@ -337,3 +345,7 @@ fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
+
+#[cfg(test)]
+#[path = "screen_tests.rs"]
+mod tests;

@@ -9,6 +9,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, home, registry};
 use crate::cli::work::runtime;
 use crate::config::Layer;
+use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
 use crate::engine::models::Choice;
 use crate::engine::{self, Handle, Options as EngineOptions};
@@ -45,6 +46,11 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
     here.repository()?.branch()?;
     let merged = settings(console, here, home)?;
     let wanted = merged.settings.clone();
+    let key_places = wanted.keys.keys().filter_map(|name| {
+        let place = merged.origin(&KeyPath::top("keys").child(name))?.place()?;
+        Some((name.clone(), place.to_string()))
+    });
+    let key_places = key_places.collect();
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
     let handle: Handle = engine::open(EngineOptions {
@@ -65,6 +71,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
         home: home.clone(),
         project: located.project,
         keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
+        key_places,
         settings: app::Settings {
             theme: wanted.theme.clone(),
             mouse: wanted.mouse,

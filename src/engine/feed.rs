@@ -140,6 +140,12 @@ fn joined_text(last: &mut Live, live: Live) -> Option<Live> {
             text.push_str(&more);
             None
         }
+        (Live::ProcessOutput { process, text }, Live::ProcessOutput { process: same, text: more })
+            if *process == same && text.len() < LARGEST_PIECE =>
+        {
+            text.push_str(&more);
+            None
+        }
         (_, live) => Some(live),
     }
 }

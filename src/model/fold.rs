@@ -9,6 +9,7 @@ mod activity;
 mod asks;
 mod background;
 mod decisions;
+mod filling;
 mod messages;
 mod turns;
 mod usage;
@@ -20,6 +21,7 @@ pub use activity::LastActivity;
 pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
 pub use decisions::{Decision, Decisions};
+pub use filling::{Filling, Part};
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
@@ -64,7 +66,9 @@ impl SessionState {
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
     /// The conversation is undone; what it cost, what others sent and what still runs is not.
     pub fn moved_to(&self, then: &Self) -> Self {
-        Self { turns: Turns { ended: self.turns.ended, ..then.turns.clone() }, ..self.clone() }
+        let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
+        let usage = UsageTotals { filling: then.usage.filling, ..self.usage.clone() };
+        Self { turns, usage, ..self.clone() }
     }
 }
 

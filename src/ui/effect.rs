@@ -63,6 +63,10 @@ pub enum Effect {
     SetTitle {
         title: String,
     },
+    /// Let the terminal turn its wheel into arrow keys, or not: where text is written they would move in it.
+    WheelAsArrows {
+        on: bool,
+    },
     SaveSetting {
         setting: Setting,
     },

@@ -9,7 +9,7 @@ mod view;
 
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
-pub use view::{item_at, view};
+pub use view::{Hit, hit, view};
 
 use crate::base::TaskId;
 use crate::engine::command::Command;

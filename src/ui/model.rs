@@ -109,6 +109,8 @@ pub struct Model {
     pub(super) seen: Seen,
     pub(super) pace: Pace,
     pub(super) title: String,
+    /// Whether the terminal was told to turn its wheel into arrow keys.
+    pub(super) wheel: bool,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
     /// A divider is being dragged.
@@ -144,6 +146,7 @@ impl Model {
             seen: Seen::default(),
             pace: Pace::default(),
             title: String::new(),
+            wheel: false,
             quitting: None,
             dragging: false,
         };

@@ -9,7 +9,7 @@ use crate::engine::command::{Changes, Draft, Outcome, SendMode, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, Machine, Pending};
-use crate::model::message::{Source, TreeAction};
+use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
@@ -129,7 +129,7 @@ impl Machine {
     /// Gives a new task its first message, once the tree knows it.
     pub(super) fn begin_work(&mut self, now: Timestamp, asker: Asker, task: TaskId, above: TaskId, by: Actor) {
         let words = match asker {
-            Asker::Command(_) | Asker::Request(_) => "Begin with your task.",
+            Asker::Command(_) | Asker::Request(_) => message::BEGIN,
             Asker::Round => self.round_words(task),
         };
         let from = match (by, asker) {
