@@ -11,6 +11,8 @@ pub mod field;
 pub mod keymap;
 pub mod layout;
 pub mod msg;
+pub mod review;
+pub mod setup;
 pub mod toast;
 pub mod words;
 pub mod world;

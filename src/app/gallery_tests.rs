@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::base::{Fault, ProjectId};
+use crate::base::ProjectId;
 use crate::engine::snapshot::{DiffStat, Retry, Wait};
 use crate::engine::update::{Level, Update};
 use crate::model::Live;
@@ -131,27 +131,6 @@ const SCENES: &[Scene] = &[
             view.waits = Some(Wait::Stalled { chain, reason: "they wait for each other".to_owned() });
         });
         screen.keys("esc 4");
-    }),
-    ("diff", |screen| {
-        login(screen);
-        screen.keys("esc d");
-        diff(screen, Ok(DIFF));
-    }),
-    ("diff-folded", |screen| {
-        login(screen);
-        screen.keys("esc d tab tab");
-        diff(screen, Ok(DIFF));
-        screen.keys("z M");
-    }),
-    ("diff-nothing", |screen| {
-        login(screen);
-        screen.keys("esc d");
-        diff(screen, Ok(""));
-    }),
-    ("diff-fails", |screen| {
-        login(screen);
-        screen.keys("esc d");
-        diff(screen, Err("the worktree is not there any more"));
     }),
     ("description", |screen| {
         login(screen);
@@ -321,13 +300,6 @@ fn change(screen: &mut Screen, task: crate::base::TaskId, with: impl FnOnce(&mut
     with(&mut view);
     screen.engine(Update::Task { task: Box::new(view) });
 }
-
-fn diff(screen: &mut Screen, diff: Result<&str, &str>) {
-    let task = screen.ids().login;
-    screen.msg(Msg::Diff { task, diff: diff.map(str::to_owned).map_err(|why| Fault::environment(why.to_owned())) });
-}
-
-const DIFF: &str = "diff --git a/src/session/store.rs b/src/session/store.rs\n--- a/src/session/store.rs\n+++ b/src/session/store.rs\n@@ -10,6 +10,8 @@ impl Store {\n     fn open() -> Self {\n-        let ttl = 60;\n+        let ttl = Duration::from_secs(60);\n+        let tokens = Tokens::new(ttl);\n         store()\n     }\n }\ndiff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1,2 +1,2 @@\n # Title\n-old words\n+new words\n";
 
 /// Draws what `screen` shows on a terminal and returns the terminal.
 fn drawn(screen: &Screen) -> vt100::Parser {

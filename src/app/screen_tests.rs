@@ -16,6 +16,7 @@ use crate::engine::feed::Feed;
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::staged::staged;
 use crate::engine::update::Update;
+use crate::git::Worktrees;
 use crate::git::fresh::{self, Author};
 use crate::model::live::Activity;
 use crate::model::task::{Status, TaskNode};
@@ -74,7 +75,8 @@ impl Play {
             created_at: clock.now(),
             extra: serde_json::Map::new(),
         };
-        let (handle, feed) = staged(snapshot, folder.path());
+        let worktrees = Worktrees::open(&project.path, &home.project(project.id).worktrees(), None).await.unwrap();
+        let (handle, feed) = staged(snapshot, worktrees, folder.path());
         let options = Options {
             handle,
             home,
@@ -88,6 +90,7 @@ impl Play {
             ids: IdSource::new(clock.clone()),
             clock,
             greeting: Vec::new(),
+            suggestion: None,
         };
         let (terminal, person) = Terminal::staged(120, 40);
         let polls = Arc::new(AtomicUsize::new(0));

@@ -10,7 +10,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::run::Front;
 use crate::cli::work::runtime;
 use crate::engine::command::{Command, Outgoing, Reply, SendMode};
-use crate::engine::update::Level;
+use crate::engine::update::{Level, Notice, Update};
 use crate::engine::{self, Handle};
 use crate::model::{Ask, AskKind};
 use crate::process;
@@ -59,9 +59,10 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 clock,
                 ids,
                 greeting: vec![(Level::Info, WELCOME.to_owned())],
+                suggestion: None,
             };
             app::run(screen).await.map_err(Failure::from).map(|end| match end {
-                End::Quit | End::Switch(_) => 0,
+                End::Quit | End::Switch(_) | End::SetUp => 0,
                 End::Stopped(stop) => stop,
             })
         };
@@ -80,7 +81,10 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
 
 /// Plays the demo as lines, asking where it asks.
 async fn play(console: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
-    if !args.json {
+    if args.json {
+        let notice = Notice { level: Level::Info, text: WELCOME.to_owned(), task: None };
+        console.json(&Update::Notice { notice })?;
+    } else {
         console.line(WELCOME)?;
     }
     let mut front = Front::new(args.json);

@@ -305,6 +305,7 @@ fn is_news(body: &Body) -> bool {
         | Body::RunStarted(_)
         | Body::RunEnded(_)
         | Body::AskWithdrawn(_)
+        | Body::Granted(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
         | Body::Work(_)

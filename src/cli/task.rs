@@ -32,7 +32,7 @@ enum Action {
         /// The task above. Nothing: the root.
         #[arg(long, value_name = "TASK")]
         under: Option<String>,
-        /// Who does the work.
+        /// Who does the work: one of `mxd agents`. The task keeps it.
         #[arg(long)]
         profile: Option<String>,
         /// What it may cost, in dollars.

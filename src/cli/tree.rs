@@ -66,7 +66,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
 /// Returns the saved tree, with a note for everything that did not fit together.
 pub fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Failure> {
     let mut file = TreeFile::new(the_disk(), located.folder.tree());
-    let Some(loaded) = file.load()? else { return Ok(None) };
+    let Some(loaded) = file.load_beside(&located.sessions())? else { return Ok(None) };
     loaded.notes.iter().for_each(|note| console.note(&format!("warning: {note}")));
     Ok(Some(loaded.tree))
 }
@@ -120,6 +120,9 @@ fn rounds(located: &Located, node: &TaskNode) -> Option<String> {
 fn line(tree: &Tree, node: &TaskNode, state: &SessionState, rounds: Option<String>) -> String {
     let title = text::headline(&node.title, 60);
     let mut parts = vec![format!("{}{} {title}", branches(tree, node), glyph(node, state)), node.status.to_string()];
+    if let Some(profile) = node.unusual_profile() {
+        parts.push(profile.to_owned());
+    }
     if state.usage.cost() > MicroUsd::ZERO {
         let bound = if state.usage.is_lower_bound() { "at least " } else { "" };
         parts.push(format!("{bound}{}", state.usage.cost()));

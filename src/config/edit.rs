@@ -56,7 +56,7 @@ impl From<EditError> for Fault {
             EditError::Refused(ref trouble) => {
                 let fault = Self::user(sentence(&error));
                 if let Trouble::Missing { key, field, .. } = &**trouble {
-                    return fault.hint(format!("set it first: mxd config set {key}.{field} …"));
+                    return fault.hint(format!("set it first: `mxd config set {key}.{field} …`"));
                 }
                 fault.hint("nothing was changed")
             }

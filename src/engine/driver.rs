@@ -30,7 +30,9 @@ use crate::engine::door::Knock;
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::machine::{Input, Machine, Ticket, Timer};
 use crate::engine::post::PostOffice;
+use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Spot;
+use crate::engine::request::Request;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
 use crate::git::{AgentGit, Worktrees};
@@ -109,6 +111,8 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) local_settings: PathBuf,
     /// There if the person was told of the setup hook.
     pub(in crate::engine) hinted: PathBuf,
+    /// Where profiles are looked for.
+    pub(in crate::engine) profiles: profiles::Folders,
     /// Files that no agent may read.
     pub(in crate::engine) secrets: Vec<PathBuf>,
     /// Whose turn it is to measure a worktree.
@@ -118,6 +122,11 @@ pub(in crate::engine) struct Parts {
 }
 
 impl Parts {
+    /// Reads the profiles as they are now.
+    pub(in crate::engine) fn profiles(&self) -> Profiles {
+        Profiles::load(&self.profiles, &self.settings.profile)
+    }
+
     pub(in crate::engine) fn send(&self, input: Input) {
         // Nobody listens only when everything is over.
         let _ = self.incoming.send(Incoming::Input(input));
@@ -232,8 +241,10 @@ impl Driver {
                 self.step(Input::Live { task, live });
             }
             Incoming::Command { command, answer } => {
-                if command == Command::Quit {
-                    self.end_soon();
+                match command {
+                    Command::Quit => self.end_soon(),
+                    Command::Create { .. } => self.look_at_profiles(),
+                    _ => {}
                 }
                 self.numbers += 1;
                 let ticket = self.numbers;
@@ -261,10 +272,20 @@ impl Driver {
     }
 
     fn answer_knock(&mut self, knock: Knock) {
+        if matches!(knock.request, Request::CreateTask { .. }) {
+            self.look_at_profiles();
+        }
         self.numbers += 1;
         let ticket = self.numbers;
         self.answers.insert(ticket, knock.answer);
         self.step(Input::Request { ticket, task: knock.task, request: knock.request });
+    }
+
+    /// A new task is bound to a profile as it is at that moment.
+    fn look_at_profiles(&mut self) {
+        if self.machine.set_profiles(self.parts.profiles()) {
+            self.parts.feed.tell(&Update::Project { project: Box::new(self.machine.project()) });
+        }
     }
 
     fn step(&mut self, input: Input) {

@@ -29,6 +29,7 @@ pub use io::{
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
+use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
 use crate::engine::update::{Level, Notice};
 use crate::model::fold::SessionState;
@@ -50,6 +51,7 @@ pub struct Machine {
     ids: IdSource,
     limits: Limits,
     ground: Ground,
+    profiles: Profiles,
     tree: Tree,
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
@@ -167,6 +169,7 @@ impl Machine {
             ids,
             limits,
             ground,
+            profiles: Profiles::built_in(),
             saves: Saves::new(&tree),
             tree,
             lives: BTreeMap::new(),
@@ -257,7 +260,7 @@ impl Machine {
             Command::Withdraw { task, messages } => self.withdraw(ticket, task, messages),
             Command::Answer { task, ask, reply } => self.answer(now, ticket, task, ask, reply),
             Command::Create { parent, before, draft, start } => {
-                self.create(now, asker, Actor::Person, parent, before, draft, start).map(|_| ())
+                self.create(now, asker, Actor::Person, parent, before, &draft, start).map(|_| ())
             }
             Command::Update { task, changes } => self.update(now, asker, Actor::Person, task, &changes),
             Command::Close { task } => self.close(now, asker, Actor::Person, task),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 
 use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
-use crate::config::paths::Home;
+use crate::config::paths::{Home, RepoFiles};
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
 use crate::engine::driver::models::{Choice, Models};
@@ -16,22 +16,22 @@ use crate::engine::feed::Feed;
 use crate::engine::handle::Handle;
 use crate::engine::machine::{Ground, Input, Limits, Machine, Unapproved};
 use crate::engine::post::PostOffice;
+use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Reader;
 use crate::git::{AgentGit, Known, Worktrees};
 use crate::model::Project;
-use crate::model::task::{Status, TaskNode};
+use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
 use crate::store::digest::Summary;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
-use crate::store::{Digests, EngineLock, RealDisk, Store, StoreError};
+use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError};
 use crate::tools::mcp::{self, Pool};
 
-/// What the root is called until the person says otherwise, and who does its work.
+/// What the root is called until the person says otherwise.
 const ROOT_TITLE: &str = "orchestrator";
-const ROOT_PROFILE: &str = "orchestrator";
 
 /// Everything an engine needs to know.
 pub struct Options {
@@ -76,7 +76,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     })?;
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
-    let tree = load_tree(&mut tree_file, &ids, clock.as_ref())?;
+    let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
     let digests = Digests::load(Arc::new(RealDisk), folder.digests());
     let (summaries, digests) = read_sessions(&store, &tree, &ids, digests).await?;
 
@@ -111,13 +111,19 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         project_budget: budget,
         hold,
     };
-    let model = models.of_root().map(str::to_owned);
+    let model = models.of_root();
     let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model, servers };
-    let machine = Machine::new(tree, ground, limits, ids.clone());
+    let profile_folders = profiles::Folders {
+        user: home.agents(),
+        project: Some((project.path.clone(), RepoFiles::new(&project.path).agents())),
+    };
+    let mut machine = Machine::new(tree, ground, limits, ids.clone());
+    machine.set_profiles(Profiles::load(&profile_folders, &settings.profile));
     let (sessions_reader, blobs) = (store.sessions().clone(), store.blobs().clone());
     let reader = Reader::new(worktrees.clone(), sessions_reader.clone());
     let parts = Arc::new(Parts {
         project,
+        profiles: profile_folders,
         secrets: vec![home.config(), folder.config()],
         local_settings: folder.config(),
         hinted: folder.root().join("hinted-at-setup-hook"),
@@ -176,8 +182,8 @@ async fn clean_up(records: &Path, spill: &Path) {
 }
 
 /// Returns the tree. A project's first one is saved before anything refers to it.
-fn load_tree(file: &mut TreeFile, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
-    if let Some(rebuilt) = file.load()? {
+fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
+    if let Some(rebuilt) = file.load_beside(sessions)? {
         for note in &rebuilt.notes {
             tracing::warn!(note, "the tree was put in order");
         }

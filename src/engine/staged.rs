@@ -10,19 +10,23 @@ use crate::engine::Handle;
 use crate::engine::command::Outcome;
 use crate::engine::driver::Incoming;
 use crate::engine::feed::Feed;
+use crate::engine::reading::Reader;
 use crate::engine::snapshot::Snapshot;
+use crate::git::Worktrees;
 use crate::store::{Blobs, RealDisk, Sessions};
 
 /// Returns the way to an engine that looks like `snapshot`, and the feed of whoever watches it. Its empty sessions are in
 /// `folder`.
-pub fn staged(snapshot: Snapshot, folder: &Path) -> (Handle, Arc<Feed>) {
+pub fn staged(snapshot: Snapshot, worktrees: Worktrees, folder: &Path) -> (Handle, Arc<Feed>) {
     let feed = Arc::new(Feed::default());
     let (incoming, mut commands) = mpsc::unbounded_channel();
     let (_, over) = watch::channel(false);
     let disk = Arc::new(RealDisk);
+    let sessions = Sessions::new(disk.clone(), folder.join("sessions"));
     let handle = Handle {
         incoming,
-        sessions: Sessions::new(disk.clone(), folder.join("sessions")),
+        reader: Reader::new(worktrees, sessions.clone()),
+        sessions,
         blobs: Blobs::new(disk, folder.join("blobs")),
         over,
     };

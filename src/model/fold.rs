@@ -10,6 +10,7 @@ mod asks;
 mod background;
 mod decisions;
 mod filling;
+mod grants;
 mod messages;
 mod turns;
 mod usage;
@@ -22,6 +23,7 @@ pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
 pub use decisions::{Decision, Decisions};
 pub use filling::{Filling, Part};
+pub use grants::Grants;
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
@@ -38,6 +40,8 @@ pub struct SessionState {
     pub asks: PendingAsks,
     #[serde(skip_serializing_if = "Decisions::is_empty")]
     pub decisions: Decisions,
+    #[serde(skip_serializing_if = "Grants::is_empty")]
+    pub grants: Grants,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
@@ -58,6 +62,7 @@ impl SessionState {
         self.messages.apply(event);
         self.decisions.apply(event, &self.asks);
         self.asks.apply(event);
+        self.grants.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
         self.work.apply(event);

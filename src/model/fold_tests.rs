@@ -72,6 +72,26 @@ fn usage_is_summed_by_model_and_unknown_prices_are_not_free() {
 }
 
 #[test]
+fn what_was_granted_stays_granted_across_a_cut_and_is_not_inherited() {
+    let mut s = Script::new();
+    let (ask, turn) = (s.id(), s.id());
+    s.apply("granted", json!({"ask": ask, "grant": "turns", "up_to": 40}));
+    s.apply("granted", json!({"ask": ask, "grant": "unpriced", "model": "m"}));
+    s.apply("granted", json!({"ask": ask, "grant": "overfull"}));
+    s.apply("budget_warning", json!({"scope": "task", "spent": 8, "limit": 10}));
+    let granted = s.state.grants.clone();
+    assert_eq!((granted.turns, granted.overfull), (Some(40), true));
+    assert!(granted.unpriced.contains("m") && granted.warned.contains(&MicroUsd(10)));
+    s.apply("turn_ended", json!({"turn": turn, "stop": "end_turn"}));
+    let carry = serde_json::to_value(&s.state).unwrap();
+    s.apply("compact_marker", json!({"summary": "", "tokens_before": 9, "tokens_after": 1, "carry": carry}));
+    assert_eq!(s.state.grants, granted);
+    let task = s.id();
+    s.apply("fork_marker", json!({"source": task, "source_event": task, "title": "t"}));
+    assert!(s.state.grants.is_empty());
+}
+
+#[test]
 fn messages_are_pending_until_they_are_consumed_or_withdrawn() {
     let mut s = Script::new();
     let [a, b, c] = [s.id(), s.id(), s.id()];

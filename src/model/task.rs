@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 use crate::base::{MicroUsd, TaskId, Timestamp};
 use crate::model::event::Verdict;
 
+/// Who does the work of the root, and of a task for which nobody was chosen.
+pub const ROOT_PROFILE: &str = "orchestrator";
+pub const USUAL_PROFILE: &str = "engineer";
+
 /// Where a task stands: `draft → pending → in_progress → passed | failed → closed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -136,6 +140,11 @@ pub struct TaskNode {
 }
 
 impl TaskNode {
+    /// Returns who does the work, where that is not whoever usually does.
+    pub fn unusual_profile(&self) -> Option<&str> {
+        Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, USUAL_PROFILE].contains(profile))
+    }
+
     /// Returns a new task with nothing but a name.
     pub fn new(id: TaskId, title: impl Into<String>, profile: impl Into<String>, now: Timestamp) -> Self {
         Self {

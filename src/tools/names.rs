@@ -34,6 +34,33 @@ pub const UPDATE_TASK: &str = "update_task";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
+/// Every tool of our own.
+pub const ALL: [&str; 23] = [
+    BACKGROUND,
+    BASH,
+    CLARIFY,
+    CLOSE_TASK,
+    CREATE_TASK,
+    DELETE_TASK,
+    DONE,
+    EDIT_FILE,
+    FORK_TASK_CONTEXT,
+    GET_TASK,
+    GET_TREE,
+    LIST_FILES,
+    LIST_PROJECTS,
+    READ_FILE,
+    REORDER_TASKS,
+    RESET_TASK,
+    SEARCH,
+    SEARCH_TASKS,
+    SEND_MESSAGE,
+    SEND_MESSAGE_TO_PROJECT,
+    UPDATE_TASK,
+    WRITE_FILE,
+    YIELD,
+];
+
 /// Names that our tools had once, or that models are used to, and what they are now.
 const ALIASES: &[(&str, &str)] = &[
     ("exec", BASH),

@@ -151,9 +151,19 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
         Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(board)) if board.tasks.is_empty()),
         Action::Open => model.focus != crate::ui::layout::Pane::Asks || !model.asks.is_open(),
-        Action::AcceptDraft => {
+        Action::AcceptDraft | Action::ChooseProfile => {
             matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))
         }
+        Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
+        Action::UndoMerge => task.is_some_and(|task| task.landing.is_some()),
+        Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),
+        Action::TellAgent => matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::DoMerge => !matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::EditResend => matches!(model.layers.last(), Some(Layer::Rewind(picker))
+            if picker.chosen().is_some_and(|turn| turn.message.is_some())),
+        Action::Fork => matches!(model.layers.last(), Some(Layer::Rewind(_))),
+        Action::Verify => matches!(model.layers.last(), Some(Layer::Merge(_))),
+        Action::SendReview => model.review.notes().is_some_and(|notes| notes.drafts().next().is_some()),
         Action::CycleMode => task.is_some_and(|task| task.alive),
         _ => true,
     }

@@ -45,8 +45,14 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     let answer = asks::view(&model.asks, &model.world, cx, has(Pane::Asks), places.asks, buffer);
     let end = model.key_of(Action::Bottom);
     let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
-    let with = transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model };
-    detail::view(&model.detail, with, &model.world, cx, places.detail, buffer);
+    let send = model.key_of(Action::SendReview);
+    let with = detail::With {
+        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model },
+        review: &model.review,
+        send: &send,
+        world: &model.world,
+    };
+    let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
     let withdraw = model.key_of(Action::Withdraw);
     let with = composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw };
     let written = composer::view(&model.composer, &with, cx, places.composer, buffer);
@@ -55,7 +61,7 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
         completion(model, cx, &places, buffer);
     }
     toasts(model, cx, &places, buffer);
-    let mut cursor = written.or(answer.filter(|_| model.asks.is_writing()));
+    let mut cursor = written.or(answer.filter(|_| model.asks.is_writing())).or(remark);
     for layer in &model.layers {
         cursor = layer::view(layer, model, cx, screen, buffer);
     }

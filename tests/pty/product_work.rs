@@ -92,12 +92,13 @@ fn a_task_is_made_asks_is_answered_by_a_digit_and_shows_what_it_changed() {
 }
 
 #[test]
-fn the_root_has_no_diff_and_says_why() {
+fn the_diff_of_the_root_is_what_is_not_committed_in_the_checkout() {
     let world = greeting();
+    std::fs::write(world.cwd().join("README.md"), "# calculator\n").unwrap();
     let mut session = open(&world, 120, 40);
     session.focus_tasks();
     session.press("d");
-    session.wait_for_text("the root works in your checkout");
+    session.wait_for_text("1 + # calculator");
     session.press("q");
     session.wait_for_end().assert_restored(1);
 }

@@ -29,7 +29,7 @@ impl Entry {
             ServerState::NeedsApproval { .. } => (
                 "needs approval",
                 Some(format!(
-                    "the repository asks for it; look at it and let it start: mxd mcp approve {}",
+                    "the repository asks for it; look at it and let it start: `mxd mcp approve {}`",
                     server.name
                 )),
             ),

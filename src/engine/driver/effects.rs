@@ -261,7 +261,9 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     let removed = parts.worktrees.remove(&removal).await.map_err(|error| error.to_string())?;
     let mut note = String::new();
     if removed.archive.is_some() {
-        note = format!("Work that was not merged is kept in refs/mxd/archive/{task}; mxd restore brings it back.");
+        note = format!(
+            "Work that was not merged is kept in refs/mxd/archive/{task}; `mxd restore {task}` brings it back while the task is in the tree."
+        );
     }
     if let Some(aside) = removed.aside {
         note = format!("{note} What could not be archived is in {}.", aside.display());

@@ -176,6 +176,7 @@ impl Machine {
             | Body::CompactMarker(_)
             | Body::ForkMarker(_)
             | Body::RunStarted(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)

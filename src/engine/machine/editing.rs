@@ -18,9 +18,6 @@ pub(super) use steps::Continuation;
 /// What a title may have.
 const TITLE_CHARS: usize = 200;
 
-/// The profile of a task for which none was chosen.
-pub const DEFAULT_PROFILE: &str = "engineer";
-
 impl From<TreeError> for Fault {
     fn from(error: TreeError) -> Self {
         Self::user(error.to_string())
@@ -68,7 +65,7 @@ impl Machine {
         actor: Actor,
         parent: TaskId,
         before: Option<TaskId>,
-        draft: Draft,
+        draft: &Draft,
         start: Start,
     ) -> Result<TaskId, Fault> {
         let above = self.node(parent)?;
@@ -83,7 +80,7 @@ impl Machine {
                 above.title
             ))
             .hint("make it a sibling instead")
-            .hint("or allow more: mxd config set maxDepth N"));
+            .hint("or allow more: `mxd config set maxDepth N`"));
         }
         if draft.recurring != Recurring::None && actor != Actor::Person && actor != Actor::Agent(self.tree.root_id()) {
             return Err(Fault::user("only the root may make recurring tasks"));
@@ -95,12 +92,13 @@ impl Machine {
             ));
         }
         let title = checked_title(&draft.title)?;
+        let chosen = self.profiles.choose(draft.profile.as_deref())?;
+        let (profile, budget) = (chosen.full_name(), chosen.budget_within(self.limits.budget));
         let id = TaskId::fresh(&self.ids);
-        let profile = draft.profile.unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
         let node = TaskNode {
             description: draft.description.trim().to_owned(),
             status: if start == Start::Draft { Status::Draft } else { Status::Pending },
-            budget: draft.budget.or(self.limits.budget),
+            budget: draft.budget.or(budget),
             edited_by: actor.editor(),
             recurring: draft.recurring,
             round: (draft.recurring != Recurring::None && start == Start::Now).then_some(now),
@@ -121,7 +119,7 @@ impl Machine {
                 Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\".{hint}"))
             }
         };
-        let plan = self.plan_change(id, Recurring::None, None, draft.schedule);
+        let plan = self.plan_change(id, Recurring::None, None, draft.schedule.clone());
         self.commit([id, parent], then.after_writing(plan));
         Ok(id)
     }

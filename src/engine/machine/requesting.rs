@@ -34,7 +34,7 @@ impl Machine {
                 };
                 let draft = Draft { title, description, profile, budget, colour, recurring, schedule };
                 let parent = parent.map_or(Ok(own), |parent| self.resolve(&parent));
-                parent.and_then(|parent| self.create(now, asker, actor, parent, None, draft, start).map(|_| ()))
+                parent.and_then(|parent| self.create(now, asker, actor, parent, None, &draft, start).map(|_| ()))
             }
             Request::UpdateTask { task, title, description, budget, colour, draft } => {
                 let (budget, colour) = (budget.map(Some), colour.map(Some));

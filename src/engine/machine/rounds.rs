@@ -7,7 +7,7 @@ use crate::base::{TaskId, Timestamp};
 use crate::config::recurring::{Edit, Facts, PlanChange, Schedule};
 use crate::engine::command::Outcome;
 use crate::engine::machine::delivering::Plan;
-use crate::engine::machine::editing::{DEFAULT_PROFILE, checked_title};
+use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, Effect, Life, Machine, Pending, Ticket};
 use crate::engine::update::{Level, Notice};
@@ -99,7 +99,10 @@ impl Machine {
             Ok(title) => title,
             Err(fault) => return self.refuse(Asker::Round, fault),
         };
-        let profile = facts.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+        let profile = match self.profiles.choose(facts.profile.as_deref()) {
+            Ok(profile) => profile.full_name(),
+            Err(fault) => return self.refuse(Asker::Round, fault),
+        };
         let node = TaskNode {
             description: facts.description.clone(),
             status: Status::Draft,
@@ -127,13 +130,16 @@ impl Machine {
         let spent = self.spent_below(task);
         let budget = facts.budget.or(self.limits.budget).map(|round| spent + round);
         let described = self.tree.get(task).is_some_and(|node| node.description == facts.description);
+        // A conversation that goes on keeps who leads it. One that begins anew is led by whom the file names.
+        let named = facts.profile.as_deref().filter(|_| facts.mode == Recurring::Reset);
+        let profile = named.and_then(|name| Some(self.profiles.choose(Some(name)).ok()?.full_name()));
         let edited = self.tree.edit(task, |node| {
             node.title.clone_from(&title);
             node.description.clone_from(&facts.description);
             node.recurring = facts.mode;
             node.budget = budget;
-            if facts.mode == Recurring::Reset {
-                facts.profile.as_deref().unwrap_or(DEFAULT_PROFILE).clone_into(&mut node.profile);
+            if let Some(profile) = profile {
+                node.profile = profile;
             }
             node.updated_at = now;
         });

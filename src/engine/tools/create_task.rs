@@ -51,7 +51,7 @@ pub(super) struct Input {
     #[serde(default)]
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,
-    /// The profile of the agent that does it, if you were told of one. Default: the usual one.
+    /// The profile of the agent that does it, one of those you were told of. Default: the usual one.
     #[serde(default)]
     profile: Option<String>,
     /// A mark for the person. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.

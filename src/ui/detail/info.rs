@@ -40,6 +40,7 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
         let files = text::count(diff.files, "file", "files");
         page.line("changed", format!("{files}, +{} -{}{dirty}", diff.added, diff.removed));
     }
+    work(&mut page, task, world, cx);
     model(&mut page, task);
     money(&mut page, task, world);
     if !task.processes.is_empty() {
@@ -78,6 +79,36 @@ fn doing(task: &TaskView, world: &World, cx: &Cx<'_>) -> String {
     match task.since.filter(|_| task.waits.is_none()) {
         Some(since) => format!("{what} for {}", words::elapsed(since, cx.now)),
         None => what,
+    }
+}
+
+/// What stands between the work and its merge.
+fn work(page: &mut Sheet<'_>, task: &TaskView, world: &World, cx: &Cx<'_>) {
+    let nothing = task.drift.is_none() && task.clashes.is_empty() && task.receipt.is_none() && task.landing.is_none();
+    if nothing && task.rounds == 0 {
+        return;
+    }
+    page.heading("work");
+    if let Some(drift) = task.drift {
+        let (ahead, behind) =
+            (text::count(drift.ahead, "commit", "commits"), text::count(drift.behind, "commit", "commits"));
+        page.line("drift", format!("{ahead} ahead, {behind} behind the branch it goes into"));
+    }
+    for clash in &task.clashes {
+        let files: Vec<_> = clash.files.iter().map(|file| sanitize::line(file)).collect();
+        page.line("conflicts", format!("with \"{}\" in {}", world.title(clash.with), files.join(", ")));
+    }
+    if let Some(receipt) = &task.receipt {
+        let verdict = if receipt.passed() { "passed" } else { "failed" };
+        let (when, took) = (words::elapsed(receipt.at, cx.now), words::duration(receipt.duration_ms));
+        page.line("check", format!("{verdict} {when} ago, took {took}: {}", sanitize::line(&receipt.command)));
+    }
+    if let Some(landing) = &task.landing {
+        let when = words::elapsed(landing.at, cx.now);
+        page.line("merged", format!("into {} {when} ago", sanitize::line(&landing.target)));
+    }
+    if task.rounds > 0 {
+        page.line("reviews", text::count(usize::try_from(task.rounds).unwrap_or(usize::MAX), "round", "rounds"));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::base::TaskId;
 use crate::ui::detail::Tails;
-use crate::ui::detail::diff::DiffState;
 use crate::ui::field::Field;
 use crate::ui::transcript::Transcript;
 
@@ -43,7 +42,6 @@ pub struct State {
     pub tab: Tab,
     /// The one looked at last comes last.
     transcripts: Vec<Transcript>,
-    pub diff: DiffState,
     /// What processes in the background print.
     pub tails: Tails,
     /// The first row that is seen of description, info or log.
@@ -84,7 +82,6 @@ impl State {
     /// Forgets everything that was read, after updates were left out.
     pub fn forget(&mut self) {
         self.transcripts.clear();
-        self.diff = DiffState::default();
     }
 
     pub fn forget_task(&mut self, task: TaskId) {
@@ -94,7 +91,6 @@ impl State {
 
     pub fn forget_layouts(&self) {
         self.transcripts.iter().for_each(Transcript::forget_layouts);
-        self.diff.forget_layout();
     }
 
     pub fn show(&mut self, tab: Tab) {

@@ -10,7 +10,7 @@ use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
-use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt};
+use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt, PromptFor, merge_view, rewind_view};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
@@ -29,11 +29,19 @@ pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
             self::board(board, model, cx, screen, buffer);
             None
         }
+        Layer::Merge(merge) => {
+            merge_view::view(merge, model, cx, screen, buffer);
+            None
+        }
+        Layer::Rewind(picker) => {
+            rewind_view::view(picker, model, cx, screen, buffer);
+            None
+        }
     }
 }
 
 /// Returns a place in the upper middle of the screen.
-fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
+pub(super) fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
     let wide = columns.min(screen.width.saturating_sub(2));
     let high = rows.min(screen.height.saturating_sub(2));
     let x = screen.x + (screen.width - wide) / 2;
@@ -41,7 +49,7 @@ fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
     Rect { x, y, width: wide, height: high }
 }
 
-fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
+pub(super) fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
     paint::clear(buffer, area, cx.theme, Role::Popup);
     paint::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
 }
@@ -115,6 +123,8 @@ pub fn hit(layer: &Layer, model: &Model, screen: Rect, at: Position) -> Hit {
             let line = list.contains(at).then(|| top + usize::from(at.y - list.y)).filter(|line| *line < board.len);
             within(area, line)
         }
+        // What they would do is said by keys: a click beside the words changes and loses nothing.
+        Layer::Merge(_) | Layer::Rewind(_) => Hit::Nothing,
         Layer::Confirm(confirm) => {
             let (area, text, lines) = confirm_place(confirm, screen);
             let (yes, no) = confirm_keys(model);
@@ -205,6 +215,11 @@ fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Po
     let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
     if let Some(problem) = &prompt.problem {
         paint::text(buffer, inner, (3, 1), problem, cx.theme.style(Role::Error));
+    } else if matches!(prompt.purpose, PromptFor::NewTask { .. }) {
+        let who = prompt.profile.as_deref().unwrap_or("the usual one");
+        let end = paint::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
+        let at = end.saturating_sub(inner.x);
+        paint::text(buffer, inner, (at, 1), &width::visible(who), cx.theme.style(Role::Text));
     }
     cursor
 }

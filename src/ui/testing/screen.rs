@@ -9,10 +9,11 @@ use ratatui::buffer::Buffer;
 
 use crate::base::keys::{Chord, Input, Key};
 use crate::base::{TaskId, Timestamp};
-use crate::engine::command::Command;
+use crate::engine::command::{Abilities, Command};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::review::Notes;
 use crate::ui::testing::{Ids, events, snapshot};
 use crate::ui::{Cx, Effect, Model, Msg, Redraw, Settings, Setup, update, view};
 
@@ -37,7 +38,14 @@ impl Screen {
     }
 
     pub fn of(columns: u16, rows: u16, snapshot: Snapshot) -> Self {
-        let setup = Setup { snapshot, keys: BTreeMap::new(), settings: Settings::default(), drafts: Vec::new() };
+        let setup = Setup {
+            snapshot,
+            keys: BTreeMap::new(),
+            settings: Settings::default(),
+            drafts: Vec::new(),
+            reviews: Notes::default(),
+            abilities: Abilities::ALL,
+        };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);
         let theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE);

@@ -120,6 +120,9 @@ impl Fold {
                     _ => false,
                 });
             }
+            Body::Granted(it) => {
+                self.notice(event, Tone::Quiet, format!("the agent {}", sanitize::line(&it.grant.to_string())), "");
+            }
             Body::BudgetWarning(it) => {
                 self.notice(event, Tone::Warn, format!("{} of {} spent", it.spent, it.limit), "");
             }

@@ -85,12 +85,20 @@ fn new_task(model: &mut Model, place: Place) {
         field: Field::default(),
         purpose,
         problem: None,
+        profile: None,
     }));
 }
 
 pub fn prompt(model: &mut Model, title: &str, placeholder: &'static str, text: String, purpose: PromptFor) {
     let field = Field::with(text);
-    model.layers.push(Layer::Prompt(Prompt { title: title.to_owned(), placeholder, field, purpose, problem: None }));
+    model.layers.push(Layer::Prompt(Prompt {
+        title: title.to_owned(),
+        placeholder,
+        field,
+        purpose,
+        problem: None,
+        profile: None,
+    }));
 }
 
 fn reorder(model: &mut Model, by: isize, cx: &Cx<'_>, out: &mut Out) {

@@ -24,10 +24,10 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             }
             // A diff that is looked at follows what the agent does.
             if changed && id == model.selected() && model.detail.tab == Tab::Diff {
-                model.detail.diff.reload();
-                out.effect(Effect::LoadDiff { task: id });
+                let request = model.review.reload();
+                out.effect(Effect::LoadDiff { task: id, request });
             } else if changed {
-                model.detail.diff.outdated(id);
+                model.review.outdated(id);
             }
             out.draw(Redraw::Lazy);
         }
@@ -37,6 +37,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             model.detail.forget_task(task);
             let world = &model.world;
             model.composer.retain(|task| world.task(task).is_some());
+            model.review.retain(|task| world.task(task).is_some());
             out.draw(Redraw::Lazy);
         }
         Update::Event { task, event } => {
@@ -59,6 +60,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
         Update::Quiet => {}
         Update::Resync => {
             model.detail.forget();
+            model.review.forget();
             out.effect(Effect::TakeSnapshot);
         }
         Update::Ended => out.effect(Effect::Quit),
@@ -100,6 +102,7 @@ pub fn snapshot(model: &mut Model, snapshot: Snapshot, out: &mut Out) {
     let other = snapshot.project.id != model.world.project.id;
     model.world.replace(snapshot);
     model.detail.forget();
+    model.review.forget();
     if other {
         model.tree = crate::ui::tree::State::new(&model.world);
         model.layers.clear();

@@ -83,7 +83,8 @@ fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
         model.toasts.say(Level::Info, words, cx.now);
         return;
     }
-    let line = model.focus != Pane::Asks || !model.layers.is_empty();
+    let several = model.focus == Pane::Asks || (model.focus == Pane::Detail && model.is_commenting());
+    let line = !several || !model.layers.is_empty();
     let text = if line { text.replace('\n', " ") } else { text.to_owned() };
     write(model, cx, out, |field| field.insert(&text));
 }
@@ -123,6 +124,12 @@ pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(
             act_composer::written(model, cx, out);
         }
         Pane::Detail if model.detail.searching => change(&mut model.detail.search),
+        Pane::Detail if model.is_commenting() => {
+            if let Some(field) = model.review.field() {
+                change(field);
+                model.review.written();
+            }
+        }
         Pane::Detail => {
             if let Some(transcript) = model.detail.transcript_mut(task).filter(|it| it.search().writing) {
                 change(&mut transcript.search_mut().field);

@@ -59,7 +59,7 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
                 board.cursor.chosen = line;
                 act::act(model, Action::Open, None, cx, out);
             }
-            Some(Layer::Prompt(_) | Layer::Confirm(_)) | None => {}
+            Some(Layer::Prompt(_) | Layer::Confirm(_) | Layer::Merge(_) | Layer::Rewind(_)) | None => {}
         },
         Hit::Yes => act::act(model, Action::Yes, None, cx, out),
         Hit::No => act::act(model, Action::No, None, cx, out),
@@ -142,6 +142,6 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         model.focus = Pane::Composer;
     } else if places.detail.contains(at) {
         model.focus = Pane::Detail;
-        act_detail::click(model, row_of(places.detail, at), cx);
+        act_detail::click(model, at, cx);
     }
 }

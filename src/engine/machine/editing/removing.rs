@@ -25,7 +25,7 @@ impl Machine {
             return Ok(());
         }
         Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy)))
-            .hint("stop it first: mxd stop TASK"))
+            .hint("stop it first: `mxd stop TASK`"))
     }
 
     pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
@@ -62,7 +62,7 @@ impl Machine {
             .collect();
         if !open.is_empty() {
             return Err(Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open)))
-                .hint("wait until it is done, or stop it first: mxd stop TASK"));
+                .hint("wait until it is done, or stop it first: `mxd stop TASK`"));
         }
         if self.node(task)?.status == Status::Closed {
             return Err(Fault::user(format!("{} is closed already", self.named(task))));
@@ -106,7 +106,7 @@ impl Machine {
         self.may_change(actor, task)?;
         if self.is_busy(task) {
             return Err(Fault::user(format!("{} cannot be reset: it is at work", self.named(task)))
-                .hint("stop it first: mxd stop TASK"));
+                .hint("stop it first: `mxd stop TASK`"));
         }
         self.clear(now, Continuation { asker, actor, task, what: What::Reset }, task, BranchFate::Delete);
         Ok(())
@@ -224,7 +224,7 @@ impl Machine {
             let _ = self.tree.remove(*task);
         }
         self.removed.extend(&gone);
-        let words = format!("Deleted {title}. Its work is archived; mxd restore brings it back.");
+        let words = format!("Deleted {title}. What of its work was not merged is archived below refs/mxd/archive.");
         self.once_saved(Then::Removed(gone.clone()));
         let plans = (!plans.is_empty()).then_some(PlanChange::Remove(plans));
         let then = Then::Settle(edit.asker, Outcome::Done, words).after_writing(plans);
