@@ -26,6 +26,8 @@ const PAGE: usize = 500;
 const LARGEST_IMAGE: u64 = 20 << 20;
 /// How long a clipboard program may take.
 const CLIPBOARD_LIMIT: Duration = Duration::from_secs(2);
+/// How long the person's own command for notices may take.
+const NOTICE_LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) async fn page(handle: Handle, task: TaskId, before: Option<EventId>, count: usize) -> Msg {
     let sessions = handle.sessions().clone();
@@ -149,6 +151,28 @@ pub(super) async fn feed(ids: &IdSource, program: &str, arguments: &[&str], text
     tokio::time::timeout(CLIPBOARD_LIMIT, fed).await.unwrap_or(false)
 }
 
+/// Runs the person's own command for a notice. Returns what to tell them if it does not work.
+pub(super) async fn tell(ids: &IdSource, command: &str, notice: &str) -> Result<(), String> {
+    let id = format!("notify-{}", RunId::fresh(ids));
+    let mut environment = Environment::new().with("MXD_NOTICE", notice);
+    for name in ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
+        environment = environment.keep(name);
+    }
+    let spec = Spec { environment, ..Spec::new(id, "sh", std::env::temp_dir()) };
+    let failed = |why: String| format!("notify.command does not work: {why}");
+    let process = process::start(spec.arguments(["-c", command])).map_err(|error| failed(error.to_string()))?;
+    let Ok(exit) = tokio::time::timeout(NOTICE_LIMIT, process.left()).await else {
+        process.kill();
+        return Err(failed(format!("it was not done after {} s and was ended", NOTICE_LIMIT.as_secs())));
+    };
+    if exit.is_success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&process.output().glimpse().head).into_owned();
+    let code = exit.code.map_or_else(|| "it was killed".to_owned(), |code| format!("it ended with {code}"));
+    Err(failed(format!("{code} {}", crate::base::text::headline(&crate::base::sanitize::line(&said), 120))))
+}
+
 /// Lets the person edit a text with their own editor. Nothing: the editor failed, or there is none.
 pub(super) async fn edit(text: &str) -> Result<String, Fault> {
     let tool = crate::term::editor::editor(|name| std::env::var(name).ok())?;
@@ -196,3 +220,7 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
 }
+
+#[cfg(test)]
+#[path = "chores_tests.rs"]
+mod tests;

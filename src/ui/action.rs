@@ -182,6 +182,7 @@ actions! {
     ShowLog "show_log" [Anywhere] ["5" "g l"] 0 "log", "Show the events of the task";
     Dashboard "dashboard" [Anywhere] ["g a"] 0 "agents", "Show all agents at work";
     Settings "settings" [Anywhere] ["g s"] 0 "settings", "Change theme, budget, notifications and the like";
+    SetUp "set_up" [Anywhere] [] 0 "set up", "Set up how a model is reached: provider, key, model, budget";
     Projects "projects" [Anywhere] ["g p"] 0 "projects", "Go to another project";
     Zoom "zoom" [Anywhere] ["Z"] 0 "zoom", "Give the task the whole width, or take it back";
     Wider "wider" [Anywhere] [">"] 0 "wider", "Make the left side wider";
@@ -298,6 +299,7 @@ actions! {
     Accept "accept" [Filter Prompt List Complete] ["enter"] 80 "accept", "Take this";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Take this and go on writing";
     AcceptDraft "accept_draft" [Prompt] ["alt-enter"] 70 "as draft", "Make the new task as a draft, not yet to be started";
+    ChooseProfile "choose_profile" [Prompt] ["tab"] 75 "profile", "Choose who does the work of the new task";
     Yes "yes" [Confirm] ["y"] 90 "yes", "Do it";
     No "no" [Confirm] ["n" "esc" "q"] 80 "no", "Leave everything as it is";
 

@@ -7,8 +7,10 @@
 mod info;
 mod pages;
 mod state;
+mod tails;
 mod view;
 
 pub use pages::page_rows;
 pub use state::{State, Tab};
+pub use tails::Tails;
 pub use view::{With, head_note, split_search, view};

@@ -95,6 +95,10 @@ pub enum Effect {
     SetTitle {
         title: String,
     },
+    /// Let the terminal turn its wheel into arrow keys, or not: where text is written they would move in it.
+    WheelAsArrows {
+        on: bool,
+    },
     SaveSetting {
         setting: Setting,
     },
@@ -108,6 +112,8 @@ pub enum Effect {
     OpenProject {
         project: ProjectId,
     },
+    /// Leave for the set-up, and come back.
+    SetUp,
     Redraw,
     Suspend,
     Quit,

@@ -18,8 +18,23 @@ pub enum Problem {
     BadKey { name: String, reason: String },
     #[error("keys.{name}: `{chord}` already means {other} there; the keys of {name} stay as they were for it")]
     Taken { name: String, chord: String, other: Action },
+    #[error("keys.{name}: `{chord}` was the only key of {other}, which has none now")]
+    Lost { name: String, chord: String, other: Action },
     #[error("keys.{name}: `{chord}` would hide `{longer}`, which means {other}; it is left out")]
     Prefix { name: String, chord: String, longer: String, other: Action },
+}
+
+impl Problem {
+    /// Returns the name in the settings that it is about.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::UnknownAction { name, .. }
+            | Self::BadKey { name, .. }
+            | Self::Taken { name, .. }
+            | Self::Lost { name, .. }
+            | Self::Prefix { name, .. } => name,
+        }
+    }
 }
 
 fn maybe(nearest: Option<&'static str>) -> String {
@@ -85,12 +100,29 @@ impl Keymap {
             for key in entry.keys {
                 let Ok(chord) = key.parse::<Chord>() else { continue };
                 for context in entry.contexts {
-                    // A default that lost its key to the person's choice is not a problem to report.
+                    // A default that lost a key to the person's choice is what the person wanted.
                     let _ = map.bind(*context, &chord, entry.action);
                 }
             }
         }
+        problems.extend(map.lost(&wanted));
         (map, problems)
+    }
+
+    /// Returns which actions can no longer be reached by a key because the person's keys took them all.
+    fn lost(&self, wanted: &BTreeMap<Action, Vec<Chord>>) -> Vec<Problem> {
+        let untouched = TABLE.iter().filter(|entry| !wanted.contains_key(&entry.action) && !entry.keys.is_empty());
+        let unreachable = untouched
+            .filter(|entry| entry.contexts.iter().all(|context| self.chords(*context, entry.action).is_empty()));
+        let problems = unreachable.filter_map(|entry| {
+            let taken = |chord: &Chord| entry.keys.iter().any(|key| *key == chord.to_string());
+            let (action, chord) = wanted
+                .iter()
+                .find_map(|(action, chords)| chords.iter().find(|chord| taken(chord)).map(|chord| (action, chord)))?;
+            let name = action.name().to_owned();
+            Some(Problem::Lost { name, chord: chord.to_string(), other: entry.action })
+        });
+        problems.collect()
     }
 
     fn bind(&mut self, context: Context, chord: &Chord, action: Action) -> Result<(), Problem> {

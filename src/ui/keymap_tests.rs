@@ -66,9 +66,19 @@ fn the_settings_replace_the_keys_of_an_action() {
 
 #[test]
 fn a_default_yields_to_what_the_person_wants() {
+    let (map, problems) = Keymap::new(&overrides(&[("rename", &["K"])]), Abilities::ALL);
+    assert_eq!(problems, [], "the other action has another key");
+    assert_eq!(map.resolve(&[Context::Tree], &chord("K")), Resolved::Action(Action::Rename));
+    assert_eq!(map.resolve(&[Context::Tree], &chord("shift-up")), Resolved::Action(Action::MoveUp));
+}
+
+#[test]
+fn it_is_said_when_a_default_lost_its_only_key() {
     let (map, problems) = Keymap::new(&overrides(&[("rename", &["n"])]), Abilities::ALL);
-    assert_eq!(problems, []);
     assert_eq!(map.resolve(&[Context::Tree], &chord("n")), Resolved::Action(Action::Rename));
+    let sentences: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(sentences, ["keys.rename: `n` was the only key of new_task, which has none now"]);
+    assert_eq!(problems[0].name(), "rename");
 }
 
 #[test]
@@ -87,7 +97,7 @@ fn problems_say_what_is_wrong_and_what_is_near() {
     assert_eq!(sentences.len(), 4, "{sentences:#?}");
     assert!(sentences.iter().any(|s| s.starts_with("keys.new-task: there is no action") && s.contains("`new_task`")));
     assert!(sentences.iter().any(|s| s.contains("`contrl-x` is not a key")));
-    assert!(sentences.iter().any(|s| s.contains("`v` already means")));
+    assert!(sentences.iter().any(|s| s.contains("`x` already means")));
     assert!(sentences.iter().any(|s| s.contains("would hide")));
 }
 

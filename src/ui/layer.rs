@@ -16,7 +16,7 @@ pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
 pub use merge::Merge;
 pub use rewind::{Rewind, words as rewind_words};
-pub use view::{item_at, view};
+pub use view::{Hit, hit, view};
 
 use crate::base::{TaskId, TurnId};
 use crate::engine::command::Command;
@@ -44,6 +44,8 @@ pub struct Prompt {
     pub purpose: PromptFor,
     /// What was wrong with what was written.
     pub problem: Option<String>,
+    /// For a new task: who is to do the work. Nothing: whoever usually does.
+    pub profile: Option<String>,
 }
 
 /// What a line is written for.

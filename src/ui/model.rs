@@ -126,6 +126,8 @@ pub struct Model {
     pub(super) seen: Seen,
     pub(super) pace: Pace,
     pub(super) title: String,
+    /// Whether the terminal was told to turn its wheel into arrow keys.
+    pub(super) wheel: bool,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
     /// The turns that were last read, to choose from.
@@ -165,6 +167,7 @@ impl Model {
             seen: Seen::default(),
             pace: Pace::default(),
             title: String::new(),
+            wheel: false,
             quitting: None,
             turns: Vec::new(),
             dragging: false,

@@ -47,7 +47,7 @@ fn make_the_greeting(session: &mut Session) {
 #[test]
 fn a_message_is_answered_word_by_word() {
     // Signs of one character cannot be torn by a frame.
-    let answer = format!("① {} ⑨", "Numbers are added and taken away. ".repeat(6));
+    let answer = format!("① {} ⑨", "Numbers are added and taken away. ".repeat(24));
     let slowly = json!({ "first_token_ms": 0, "chars_per_second": 400 });
     let world = project(&json!([root(&json!([{ "text": answer, "pacing": slowly }]))]));
     let mut session = open(&world, 120, 40);
@@ -149,8 +149,12 @@ fn what_is_queued_waits_for_the_turn_and_can_be_taken_back() {
     session.say("Add cheese.");
     session.wait_for_text("not read yet");
     session.press("ctrl-r");
-    session.wait_for_text("taken back");
+    session.wait_for("the message to come back", |screen| {
+        let text = crate::support::picture::text(screen);
+        !text.contains("not read yet") && text.contains("› Add cheese.")
+    });
     session.press("ctrl-u");
+    session.wait_for("an empty composer", |screen| !crate::support::picture::text(screen).contains("› Add cheese."));
     open_gate(&world, "gate");
     session.wait_for_text("Nothing was added.");
     session.press("ctrl-q");

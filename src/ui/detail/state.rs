@@ -1,6 +1,7 @@
 //! Which tab is open, and the transcripts of the tasks looked at last.
 
 use crate::base::TaskId;
+use crate::ui::detail::Tails;
 use crate::ui::field::Field;
 use crate::ui::transcript::Transcript;
 
@@ -41,6 +42,8 @@ pub struct State {
     pub tab: Tab,
     /// The one looked at last comes last.
     transcripts: Vec<Transcript>,
+    /// What processes in the background print.
+    pub tails: Tails,
     /// The first row that is seen of description, info or log.
     pub top: usize,
     /// What is looked for in diff, description, info or log.
@@ -83,6 +86,7 @@ impl State {
 
     pub fn forget_task(&mut self, task: TaskId) {
         self.transcripts.retain(|transcript| transcript.task != task);
+        self.tails.forget(task);
     }
 
     pub fn forget_layouts(&self) {

@@ -28,6 +28,8 @@ pub enum Pick {
     Compare(Range),
     /// The first of two turns between which the diff is to be.
     CompareFrom(TurnId),
+    /// Who does the work of the task that is being made below this list.
+    Profile(Option<String>),
 }
 
 /// One line of the list.

@@ -127,10 +127,19 @@ impl Screen {
 
     fn drawn(&self) -> Terminal<TestBackend> {
         let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
+        terminal.draw(|frame| self.draw(frame)).unwrap();
+        terminal
+    }
+
+    /// Draws into a frame, as the app does.
+    pub fn draw(&self, frame: &mut ratatui::Frame<'_>) {
         let zone = jiff::tz::TimeZone::UTC;
         let cx = Cx { now: self.now, size: self.size, theme: &self.theme, zone: &zone };
-        terminal.draw(|frame| view(&self.model, &cx, frame)).unwrap();
-        terminal
+        view(&self.model, &cx, frame);
+    }
+
+    pub fn task(&self, id: TaskId) -> &crate::engine::snapshot::TaskView {
+        self.model.world.task(id).unwrap()
     }
 
     /// Returns what is drawn, cell by cell.

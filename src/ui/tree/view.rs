@@ -104,6 +104,13 @@ fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Ro
     let title = if title.trim().is_empty() { "untitled".into() } else { title };
     left.push(Span::styled(paint::fit(&title, room.max(3), glyphs).into_owned(), title_style(theme, task, row)));
     left.extend(below);
+    if let Some(profile) = task.node.unusual_profile() {
+        let words = format!(" {}", sanitize::line(profile));
+        let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
+        if used + width::of(&words) + Line::from(right.clone()).width() + 2 <= usize::from(area.width) {
+            left.push(Span::styled(words, theme.style(Role::Faint)));
+        }
+    }
     if state.sort() == Sort::Attention {
         // Out of its place in the tree a task says where it belongs.
         let above = task.node.parent.filter(|parent| *parent != world.root());

@@ -74,6 +74,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         }
         Action::Withdraw => act_composer::withdraw(model, cx, out),
         Action::Cancel => ending::cancel(model, cx, out),
+        Action::SetUp => out.effect(Effect::SetUp),
         Action::Suspend => out.effect(Effect::Suspend),
         Action::Redraw => out.effect(Effect::Redraw),
         Action::Quit => ending::quit(model, cx, out),
@@ -183,6 +184,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         Action::Accept => accept(model, Accepted::Plain, cx, out),
         Action::AcceptTab => act_composer::accept(model, cx, out),
         Action::AcceptDraft => accept(model, Accepted::Draft, cx, out),
+        Action::ChooseProfile => picks::open_profiles(model),
         Action::Yes => yes(model, cx, out),
         Action::No => {
             model.layers.pop();

@@ -3,7 +3,6 @@
 use crate::base::{EventId, TaskId};
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
-use crate::model::message::Source;
 use crate::model::{Body, Event, Live};
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
@@ -18,6 +17,8 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             // The same counts may stand for other lines: a turn that ended, or a task that did, is a reason to look, too.
             let work = |view: &TaskView| (view.diff, view.turns, view.node.status);
             let changed = model.world.task(id).is_none_or(|before| work(before) != work(&task));
+            let known = model.world.task(id).map(|view| view.processes.as_slice()).unwrap_or_default();
+            model.detail.tails.ended(id, known, &task.processes);
             model.pace.note(id, task.usage.tokens().total(), cx.now);
             if !model.world.put(*task) {
                 return;
@@ -69,7 +70,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
 
 fn happened(model: &mut Model, task: TaskId, event: &Event) {
     if let Body::Message(message) = &event.body
-        && message.from == Source::User
+        && message.is_written()
     {
         model.composer.remember(task, &message.body);
     }
@@ -82,6 +83,13 @@ fn live_update(model: &mut Model, task: TaskId, live: &Live, cx: &Cx<'_>, out: &
     if let Live::Activity { activity } = live {
         model.world.set_activity(task, *activity);
         out.draw(Redraw::Lazy);
+    }
+    if let Live::ProcessOutput { process, text } = live {
+        model.detail.tails.push(task, process, text);
+        if task == model.tree.selected() && model.detail.tab == Tab::Info {
+            out.draw(Redraw::Lazy);
+        }
+        return;
     }
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.live(live, cx.now);
@@ -113,7 +121,7 @@ pub fn page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[
     }
     if before.is_none() {
         let said = events.iter().filter_map(|event| match &event.body {
-            Body::Message(message) if message.from == Source::User => Some(message.body.as_str()),
+            Body::Message(message) if message.is_written() => Some(message.body.as_str()),
             _ => None,
         });
         said.for_each(|text| model.composer.remember(task, text));

@@ -5,7 +5,7 @@ use crate::engine::update::Level;
 use crate::ui::action::Action;
 use crate::ui::field::Edit;
 use crate::ui::keymap::Resolved;
-use crate::ui::layout::Pane;
+use crate::ui::layout::{Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
 use crate::ui::update::{Out, act, act_composer, mouse};
@@ -22,7 +22,13 @@ pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
     }
 }
 
+/// What works on a screen too small to show anything.
+const BLIND: [Action; 6] = [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
+
 fn key_pressed(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
+    if model.layout.shape == Shape::Tiny {
+        return blind(model, key, cx, out);
+    }
     let contexts = model.contexts();
     let typing = contexts.iter().any(|context| context.types());
     if typing && model.keys.is_empty() {
@@ -44,6 +50,20 @@ fn key_pressed(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
             model.toasts.say(Level::Info, format!("{} means nothing here", keys.join(" ")), cx.now);
         }
         Resolved::Nothing => {}
+    }
+}
+
+/// Nobody can see what is chosen or sent. What is typed is kept; beside that only what can be told in a line is obeyed.
+fn blind(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
+    let contexts = model.contexts();
+    let typed = key.typed().filter(|_| contexts.iter().any(|context| context.types()));
+    if let Some(typed) = typed {
+        return type_char(model, typed, cx, out);
+    }
+    if let Resolved::Action(action) = model.keymap.resolve(&contexts, &[key])
+        && BLIND.contains(&action)
+    {
+        act::act(model, action, Some(key), cx, out);
     }
 }
 

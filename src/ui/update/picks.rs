@@ -6,7 +6,7 @@ use crate::engine::update::Level;
 use crate::ui::action::{Context, TABLE};
 use crate::ui::effect::{Effect, Setting};
 use crate::ui::hints::key_words;
-use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, PromptFor};
+use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, Prompt, PromptFor};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, ProjectChoice};
 use crate::ui::update::act::{self, Accepted};
@@ -115,6 +115,29 @@ pub fn open_move(model: &mut Model, task: TaskId, cx: &Cx<'_>) {
     choose(model, "move below", "which task?", items);
 }
 
+/// Opens the list of those who could do the work of the task that is being made.
+pub fn open_profiles(model: &mut Model) {
+    let making = matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })));
+    if !making {
+        return;
+    }
+    let mut items = vec![Item {
+        label: "the usual one".to_owned(),
+        also: "default".to_owned(),
+        note: String::new(),
+        group: None,
+        pick: Pick::Profile(None),
+    }];
+    items.extend(model.world.project.profiles.iter().map(|profile| Item {
+        label: crate::base::sanitize::line(&profile.name).into_owned(),
+        also: crate::base::sanitize::line(&profile.description).into_owned(),
+        note: crate::base::sanitize::line(&profile.description).into_owned(),
+        group: None,
+        pick: Pick::Profile(Some(profile.name.clone())),
+    }));
+    choose(model, "profile", "who does the work?", items);
+}
+
 fn open_themes(model: &mut Model) {
     let auto = std::iter::once("auto".to_owned()).chain(model.settings.themes.iter().cloned());
     let items = auto.map(|name| Item {
@@ -145,6 +168,11 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         Pick::File(file) => act_review::go_to_file(model, file, cx),
         Pick::Compare(range) => act_review::show(model, range, out),
         Pick::CompareFrom(turn) => act_review::open_compare_to(model, turn, cx),
+        Pick::Profile(name) => {
+            if let Some(Layer::Prompt(prompt)) = model.layers.last_mut() {
+                prompt.profile = name;
+            }
+        }
         Pick::Theme(name) => {
             model.settings.theme.clone_from(&name);
             out.effect(Effect::SaveSetting { setting: Setting::Theme(name) });
@@ -157,6 +185,7 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
     let Some(Layer::Prompt(prompt)) = model.layers.last_mut() else { return };
     let text = prompt.field.content().trim().to_owned();
     let purpose = prompt.purpose;
+    let profile = prompt.profile.clone();
     let money = match purpose {
         PromptFor::Budget(_) | PromptFor::ProjectBudget => match dollars(&text) {
             Ok(money) => money,
@@ -180,7 +209,7 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
                 Accepted::Plain => Start::Now,
                 Accepted::Draft => Start::Draft,
             };
-            let draft = Draft { title: text, ..Draft::default() };
+            let draft = Draft { title: text, profile, ..Draft::default() };
             out.command(model, Command::Create { parent, before, draft, start }, Expect::Created, cx);
         }
         PromptFor::Fork { task, at } => {

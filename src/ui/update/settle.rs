@@ -26,6 +26,7 @@ pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     load(model, out);
     drafts(model, out);
     title(model, out);
+    wheel(model, out);
     notify(model, out);
 }
 
@@ -138,20 +139,25 @@ pub fn notes(model: &mut Model, out: &mut Out) {
     }
 }
 
-/// Says in the title of the terminal what the header says.
+/// Says in the title of the terminal what the header says, what needs the person first.
 fn title(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
-    let name = project(model);
-    let title = if total.asks > 0 {
-        format!("? {} {name}", total.asks)
-    } else if total.working > 0 {
-        format!("● {} {name}", total.working)
-    } else {
-        name
-    };
+    let counts = [("?", total.asks), ("●", total.working), ("✗", total.count(Status::Failed))];
+    let counts = counts.iter().filter(|(_, count)| *count > 0).map(|(sign, count)| format!("{sign} {count} "));
+    let title = format!("{}{}", counts.collect::<String>(), project(model));
     if title != model.title {
         model.title.clone_from(&title);
         out.effect(Effect::SetTitle { title });
+    }
+}
+
+/// Where nothing is written the wheel scrolls, also without the mouse being captured.
+fn wheel(model: &mut Model, out: &mut Out) {
+    let writing = model.contexts().iter().any(|context| context.types());
+    let on = !model.settings.mouse && !writing;
+    if on != model.wheel {
+        model.wheel = on;
+        out.effect(Effect::WheelAsArrows { on });
     }
 }
 
@@ -163,7 +169,7 @@ fn notify(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
     let now = Seen { working: total.working, failed: total.count(Status::Failed) };
     let before = std::mem::replace(&mut model.seen, now);
-    if model.watched || !model.settings.notify_desktop {
+    if model.watched {
         return;
     }
     let asked = fresh.last().and_then(|(task, id)| model.world.ask(*id).map(|(_, ask)| (*task, ask)));
