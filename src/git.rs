@@ -29,6 +29,7 @@ pub mod place;
 mod program;
 pub mod radar;
 mod refs;
+mod seen;
 mod situation;
 mod smudge;
 pub mod snapshot;

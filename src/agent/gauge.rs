@@ -108,6 +108,7 @@ impl Gauge {
             | Body::Repaired(_)
             | Body::HeadMoved(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -69,6 +69,7 @@ impl LoopWatch {
             | Body::Repaired(_)
             | Body::HeadMoved(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

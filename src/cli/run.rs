@@ -302,6 +302,7 @@ fn is_news(body: &Body) -> bool {
         | Body::Granted(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_)
         | Body::Unknown(_) => false,
     }

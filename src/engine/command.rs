@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{AskId, MessageId, MicroUsd, TaskId};
+use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
+use crate::engine::review::{Comment, Extent, Goal, How};
 use crate::model::Image;
 use crate::model::task::{Colour, Recurring};
 
@@ -88,6 +89,59 @@ pub enum Command {
     Kill {
         task: TaskId,
         process: String,
+    },
+    /// Bring a task's branch into another. Checked first, if the project says how. Taken back with [`Command::UndoMerge`].
+    Merge {
+        task: TaskId,
+        into: Goal,
+        how: How,
+        conflicts: OnConflict,
+    },
+    /// Take the last merge of a task back.
+    UndoMerge {
+        task: TaskId,
+    },
+    /// Run the project's check in the task's worktree and keep its receipt.
+    Verify {
+        task: TaskId,
+    },
+    /// Ask the agent to take in what the branch that it goes into has gained, with the conflicts if there are any.
+    CatchUp {
+        task: TaskId,
+    },
+    /// Send a round of comments to the agent, as one message.
+    Review {
+        task: TaskId,
+        comments: Vec<Comment>,
+        /// What is to be said about all of it.
+        words: String,
+        /// The state that was looked at: [`crate::engine::review::TaskDiff::state`].
+        state: Option<String>,
+    },
+    /// Make conversation, files or both what they were after a turn. Nothing: before the first one.
+    Rewind {
+        task: TaskId,
+        to: Option<TurnId>,
+        extent: Extent,
+    },
+    /// Take the last rewind back.
+    Redo {
+        task: TaskId,
+    },
+    /// Make a task beside another that goes on from its conversation and its files after a turn. Nothing: as they are.
+    Fork {
+        task: TaskId,
+        at: Option<TurnId>,
+        draft: Draft,
+        start: Start,
+    },
+    /// Go back to before a message was read, and say something else instead.
+    Resend {
+        task: TaskId,
+        message: MessageId,
+        text: String,
+        /// Whether the files go back, too.
+        extent: Extent,
     },
     /// Stop everything, keep everything, end.
     Quit,
@@ -175,6 +229,17 @@ pub enum StopScope {
     Task(TaskId),
     Subtree(TaskId),
     All,
+}
+
+/// What a merge does about conflicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnConflict {
+    /// Nothing is changed, and the person is told.
+    #[default]
+    Refuse,
+    /// Nothing is changed, and the agent gets a message with the files and both sides.
+    AskAgent,
 }
 
 /// What a command came to.

@@ -29,6 +29,7 @@ use crate::engine::door::Knock;
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::machine::{Input, Machine, Ticket, Timer};
 use crate::engine::post::PostOffice;
+use crate::engine::reading::Spot;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
 use crate::git::{AgentGit, Worktrees};
@@ -66,6 +67,11 @@ pub(in crate::engine) enum Incoming {
     Diff {
         task: TaskId,
         diff: Option<DiffStat>,
+    },
+    /// Somebody wants to read a task's work.
+    Spot {
+        task: TaskId,
+        answer: oneshot::Sender<Result<Spot, Fault>>,
     },
     /// It is time to keep what the sessions add up to.
     Digest,
@@ -221,6 +227,9 @@ impl Driver {
             Incoming::Diff { task, diff } => {
                 self.machine.set_diff(task, diff);
                 self.show();
+            }
+            Incoming::Spot { task, answer } => {
+                let _ = answer.send(self.machine.spot_of(task));
             }
             Incoming::Digest => self.digest(),
             Incoming::TimeIsUp => self.over = true,

@@ -249,6 +249,15 @@ impl Machine {
             Command::Compact { task } => self.compact(now, ticket, task),
             Command::Background { task, call } => self.pass_on(ticket, task, Effect::Background { task, call }),
             Command::Kill { task, process } => self.pass_on(ticket, task, Effect::Kill { task, process }),
+            Command::Merge { .. }
+            | Command::UndoMerge { .. }
+            | Command::Verify { .. }
+            | Command::CatchUp { .. }
+            | Command::Review { .. }
+            | Command::Rewind { .. }
+            | Command::Redo { .. }
+            | Command::Fork { .. }
+            | Command::Resend { .. } => Err(Fault::user("this version cannot do that yet")),
             Command::Quit => {
                 self.quit(ticket);
                 Ok(())

@@ -16,6 +16,7 @@ use crate::engine::feed::Feed;
 use crate::engine::handle::Handle;
 use crate::engine::machine::{Ground, Input, Limits, Machine};
 use crate::engine::post::PostOffice;
+use crate::engine::reading::Reader;
 use crate::git::{AgentGit, Known, Worktrees};
 use crate::model::Project;
 use crate::model::task::{Status, TaskNode};
@@ -116,6 +117,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model };
     let machine = Machine::new(tree, ground, limits, ids.clone());
     let (sessions_reader, blobs) = (store.sessions().clone(), store.blobs().clone());
+    let reader = Reader::new(worktrees.clone(), sessions_reader.clone());
     let parts = Arc::new(Parts {
         project,
         secrets: vec![home.config(), folder.config()],
@@ -146,7 +148,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         let _ = ended.send(true);
     });
     post.open().await;
-    Ok(Handle { incoming, sessions: sessions_reader, blobs, over })
+    Ok(Handle { incoming, sessions: sessions_reader, blobs, reader, over })
 }
 
 /// Ends what a crash left running and forgets the output it was writing.

@@ -84,6 +84,46 @@ impl Worktrees {
         blocking(move || all(&main.open()?, task)).await
     }
 
+    /// Returns the snapshot of a task that holds a state, the latest if there are several.
+    pub async fn snapshot_of(&self, task: TaskId, tree: &str) -> Result<Option<Snapshot>, Error> {
+        Ok(self.snapshots(task).await?.into_iter().rev().find(|snapshot| snapshot.tree == tree))
+    }
+
+    /// Returns the state of a worktree's files as a tree, without keeping it: it stays readable for as long as git leaves
+    /// objects alone that nothing points at.
+    pub async fn state(&self, path: &Path) -> Result<String, Error> {
+        let _place = self.place(path).await;
+        let checkout = self.checkout(path).await?;
+        Ok(capture(&checkout, Some(FILE_CAP), Safety::Os).await?.tree.to_string())
+    }
+
+    /// Returns the commits that a checkout has and `head` has not, newest first: their ids and first lines.
+    pub async fn commits_since(
+        &self,
+        checkout: &Checkout,
+        head: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let (checkout, head) = (checkout.clone(), head.map(parse).transpose()?);
+        blocking(move || {
+            let repository = checkout.open()?;
+            let failed = Error::read(&checkout.path);
+            let mut walk = repository.revwalk().map_err(&failed)?;
+            walk.push_head().map_err(&failed)?;
+            if let Some(head) = head {
+                walk.hide(head).map_err(&failed)?;
+            }
+            let mut commits = Vec::new();
+            for id in walk.take(most) {
+                let commit = id.and_then(|id| repository.find_commit(id)).map_err(&failed)?;
+                let subject = commit.message_raw_bytes().split(|byte| *byte == b'\n').next().unwrap_or_default();
+                commits.push((commit.id().to_string(), String::from_utf8_lossy(subject).into_owned()));
+            }
+            Ok(commits)
+        })
+        .await
+    }
+
     /// Forgets the oldest snapshots of a task beyond the last `keep`. Returns how many.
     pub async fn prune_snapshots(&self, task: TaskId, keep: usize) -> Result<usize, Error> {
         let kept = self.snapshots(task).await?;

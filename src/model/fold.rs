@@ -13,6 +13,7 @@ mod grants;
 mod messages;
 mod turns;
 mod usage;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ pub use grants::Grants;
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
+pub use work::WorkDone;
 
 use crate::model::event::Event;
 
@@ -41,6 +43,8 @@ pub struct SessionState {
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
+    #[serde(skip_serializing_if = "WorkDone::is_empty")]
+    pub work: WorkDone,
 }
 
 impl SessionState {
@@ -59,6 +63,7 @@ impl SessionState {
         self.grants.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
+        self.work.apply(event);
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.

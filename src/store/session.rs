@@ -255,6 +255,7 @@ pub fn is_conversation(body: &Body) -> bool {
         | Body::Repaired(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_) => false,
     }
 }

@@ -87,6 +87,7 @@ fn describe(body: &Body) -> (String, String) {
             short(&moved.to.map_or_else(|| "rewound to the beginning".to_owned(), |to| format!("rewound to {to}")))
         }
         Body::Snapshot(snapshot) => short(&format!("files kept as {}", snapshot.tree)),
+        Body::Work(work) => (work.to_string(), work.detail()),
         Body::TaskChanged(TaskChanged::Set { node }) => short(&format!("task is now {}: {}", node.status, node.title)),
         Body::TaskChanged(TaskChanged::Removed) => short("task removed"),
         Body::Unknown(unknown) => {

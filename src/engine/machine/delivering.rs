@@ -181,6 +181,7 @@ impl Machine {
             | Body::Repaired(_)
             | Body::HeadMoved(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -1,8 +1,9 @@
 //! What is to be seen: views of tasks, made from the tree, the folds and the runs.
 
-use crate::base::TaskId;
+use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
+use crate::engine::reading::Spot;
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
 use crate::model::fold::RunningProcess;
@@ -41,6 +42,10 @@ impl Machine {
             last: state.activity.at,
             model: life.model.clone(),
             diff: life.diff,
+            receipt: state.work.receipt.clone(),
+            landing: state.work.landing.clone(),
+            can_redo: state.work.rewound.is_some(),
+            rounds: state.work.rounds,
             ..TaskView::of(node)
         })
     }
@@ -55,6 +60,23 @@ impl Machine {
     /// Returns where a task works and the branch it is measured against.
     pub fn worktree_of(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
         self.spot(self.tree.get(task)?).map(|place| (place.worktree, place.base))
+    }
+
+    /// Returns where a task works and where its work goes.
+    pub fn spot_of(&self, task: TaskId) -> Result<Spot, Fault> {
+        let node = self.node(task)?;
+        let (project, is_root) = (&self.ground.project, task == self.tree.root_id());
+        let receipt = self.state(task).and_then(|state| state.work.receipt.clone());
+        Ok(Spot {
+            task,
+            worktree: if is_root { Some(project.path.clone()) } else { node.worktree.clone() },
+            branch: if is_root { Some(project.base_branch.clone()) } else { node.branch.clone() },
+            above: self.base_of(task),
+            base: project.base_branch.clone(),
+            is_root,
+            verify: None,
+            receipt,
+        })
     }
 
     pub(super) fn facts(&self, task: TaskId) -> Facts {

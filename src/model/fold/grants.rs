@@ -67,6 +67,7 @@ impl Grants {
             | Body::Repaired(_)
             | Body::Snapshot(_)
             | Body::TaskChanged(_)
+            | Body::Work(_)
             | Body::Unknown(_) => {}
         }
     }

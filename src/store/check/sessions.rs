@@ -162,6 +162,7 @@ fn blobs_of(body: &Body) -> Vec<BlobId> {
         | Body::Repaired(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_)
         | Body::Unknown(_) => Vec::new(),
     }

@@ -147,7 +147,7 @@ impl Fold {
                 let text = format!("something that this version does not know: {}", sanitize::line(&unknown.kind));
                 self.notice(event, Tone::Quiet, text, unknown.body.as_str());
             }
-            Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::TaskChanged(_) => {}
+            Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
         }
     }
 

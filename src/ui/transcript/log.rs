@@ -57,6 +57,7 @@ fn gist(body: &Body) -> String {
         Body::Repaired(it) => brief(&it.steps.join("; ")),
         Body::HeadMoved(it) => format!("{:?}", it.reason),
         Body::Snapshot(it) => brief(&it.tree),
+        Body::Work(it) => brief(&it.to_string()),
         Body::TaskChanged(_) => String::new(),
         Body::Unknown(it) => brief(it.body.as_str()),
     }
