@@ -16,11 +16,11 @@ pub mod lock;
 pub mod log;
 pub mod registry;
 pub mod replace;
-pub mod retention;
 pub mod scan;
 pub mod session;
 pub mod tail;
 pub mod tree_file;
+pub mod unused;
 pub mod writer;
 
 mod error;

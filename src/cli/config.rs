@@ -10,7 +10,7 @@ use crate::cli::place::{self, Here, home};
 use crate::config::paths::Home;
 use crate::config::{
     Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown,
-    holds_secret, merge,
+    holds_secret, merge, schema,
 };
 use crate::store::disk::{Disk as _, RealDisk};
 use crate::store::{StoreError, files, lock, replace};
@@ -57,6 +57,8 @@ enum Action {
         #[command(flatten)]
         layer: Which,
     },
+    /// Print a JSON Schema of the files, for editors: save it and name it as "$schema".
+    Schema,
     /// Print where the files are.
     Path {
         #[command(flatten)]
@@ -93,6 +95,7 @@ impl Which {
 pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     let home = home()?;
     match args.action {
+        Action::Schema => console.line(&format!("{:#}", schema()))?,
         Action::Get { key, json, layer } => {
             let said = said(console, here, &home, layer.layer())?;
             get(console, &said, &key, json)?;

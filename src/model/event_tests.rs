@@ -63,8 +63,6 @@ const GOLDEN: &[(&str, &str)] = &[
 /// Further shapes of the same types.
 const ALSO: &[(&str, &str)] = &[
     ("task_changed", r#"{"change":"removed"}"#),
-    ("granted", r#"{"ask":"ID","grant":"unpriced","model":"m-1"}"#),
-    ("granted", r#"{"ask":"ID","grant":"overfull"}"#),
     (
         "work",
         r#"{"what":"landed","landing":{"target":"main","how":"squash","from":"a","to":"b","undo":"refs/mxd/undo/x/1","at":"2026-01-01T00:00:00.000Z"}}"#,
@@ -79,6 +77,8 @@ const ALSO: &[(&str, &str)] = &[
         r#"{"what":"rewound","rewound":{"extent":"both","to":"ID","head":"ID","files":"ID","branch":"c","at":"2026-01-01T00:00:00.000Z"}}"#,
     ),
     ("work", r#"{"what":"redone","at":"2026-01-01T00:00:00.000Z"}"#),
+    ("granted", r#"{"ask":"ID","grant":"unpriced","model":"m-1"}"#),
+    ("granted", r#"{"ask":"ID","grant":"overfull"}"#),
     ("run_ended", r#"{"exit":"done_passed"}"#),
     ("run_ended", r#"{"exit":{"interrupted":"quit"}}"#),
     ("thinking", r#"{"redacted":"b3BhcXVl","wire":"anthropic"}"#),

@@ -339,25 +339,6 @@ fn a_task_starts_over_on_a_fresh_branch_and_its_old_work_comes_back_from_the_arc
 }
 
 #[test]
-fn of_the_sessions_of_deleted_tasks_as_many_are_kept_as_the_person_wants() {
-    let world = World::new();
-    play(&world, json!([root(json!([say("Hello.")]))]));
-    let project = world.project("app");
-    let tasks = ["One", "Two", "Three"].map(|title| project.mxd(["task", "new", "--draft", title]).ok());
-    let [one, two, three] = tasks.each_ref().map(|id| id.trim());
-    let has = |task: &str| project.folder.sessions().join(format!("{task}.jsonl")).exists();
-    for task in [one, two] {
-        project.mxd(["task", "delete", task]).ok();
-    }
-    project.run(["Begin."]).ok();
-    assert!(has(one) && has(two), "without the setting all are kept");
-    project.mxd(["config", "set", "--local", "sessionKeep", "1"]).ok();
-    project.run(["Again."]);
-    assert_eq!((has(one), has(two), has(three)), (false, true, true), "three is in the tree, two is the newest");
-    project.mxd(["check"]).ok();
-}
-
-#[test]
 fn what_was_spent_is_shown_by_task_by_model_and_by_day() {
     let world = World::new();
     play(&world, json!([root(json!([say("Hello.")])), agent("Painter", json!([done("passed", "ok")]))]));

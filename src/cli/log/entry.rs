@@ -24,7 +24,7 @@ pub fn lines(event: &Event) -> Vec<String> {
 }
 
 /// Returns what happened in a few words, and what was said.
-fn describe(body: &Body) -> (String, String) {
+pub fn describe(body: &Body) -> (String, String) {
     let short = |head: &str| (head.to_owned(), String::new());
     match body {
         Body::Message(message) => (format!("message from {}", source(&message.from)), message.body.clone()),
@@ -96,7 +96,7 @@ fn describe(body: &Body) -> (String, String) {
     }
 }
 
-fn source(from: &Source) -> String {
+pub fn source(from: &Source) -> String {
     match from {
         Source::User => "you".to_owned(),
         Source::TaskMessage { title, .. } => format!("task \"{title}\""),

@@ -57,6 +57,7 @@ impl Grants {
             | Body::TurnEnded(_)
             | Body::CompactStarted(_)
             | Body::RunStarted(_)
+            | Body::Work(_)
             | Body::RunEnded(_)
             | Body::DoneNotified(_)
             | Body::AskRaised(_)
@@ -67,7 +68,6 @@ impl Grants {
             | Body::Repaired(_)
             | Body::Snapshot(_)
             | Body::TaskChanged(_)
-            | Body::Work(_)
             | Body::Unknown(_) => {}
         }
     }
