@@ -136,7 +136,8 @@ impl Attic {
             found.push(self.stray(stray, worktrees, &is_gone));
         }
         for (task, count) in worktrees.snapshots_by_task().await? {
-            if is_gone(task) {
+            // As long as there is a session, the task can be brought back and rewound.
+            if is_gone(task) && !self.folder.session(task).exists() {
                 let what = format!("{} of task {task}, which is gone", text::count(count, "snapshot", "snapshots"));
                 found.push(Leftover { what, bytes: 0, stays: None, kind: Kind::Snapshots(task) });
             }

@@ -262,7 +262,7 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     let mut note = String::new();
     if removed.archive.is_some() {
         note = format!(
-            "Work that was not merged is kept in refs/mxd/archive/{task}; `mxd restore {task}` brings it back while the task is in the tree."
+            "Work that was not merged is kept in refs/mxd/archive/{task}; `mxd restore {task}` brings it back."
         );
     }
     if let Some(aside) = removed.aside {
