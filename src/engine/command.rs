@@ -212,6 +212,8 @@ pub struct Changes {
     pub budget: Option<Option<MicroUsd>>,
     pub colour: Option<Option<Colour>>,
     pub recurring: Option<Recurring>,
+    /// `Some(None)`: whatever checks the project's work checks this one's, too.
+    pub verify: Option<Option<String>>,
     /// Makes a draft of a task that has not begun, or readies one.
     pub draft: Option<bool>,
 }

@@ -13,6 +13,8 @@ mod messages;
 mod rig;
 #[path = "machine_tests/runs.rs"]
 mod runs;
+#[path = "machine_tests/work.rs"]
+mod work;
 
 use rig::{Mood, Rig};
 

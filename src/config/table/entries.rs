@@ -76,6 +76,7 @@ pub const KEYS: &[Key] = &[
         "A shell command that must succeed in the worktree before work counts as done and before it is merged.",
     )
     .person(RUNS),
+    Key::new("review", Kind::Flag, "true", "Whether you look at a task's work before it counts as done.").or("false"),
     Key::new(
         "mcpServers",
         Kind::Map {

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::effects::failed;
+use super::keeping::TurnKeeper;
 use super::setup::{self, Ready};
 use super::workshop::{self, Bench};
 use super::{Controls, Parts};
@@ -121,6 +122,8 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
         effort: parts.settings.effort.clone(),
     };
     let notes: Vec<String> = ready.notes.into_iter().chain(bench.notes).collect();
+    let run = RunId::fresh(&parts.ids);
+    let keeper = TurnKeeper { parts: Arc::clone(parts), task: node.id, run, path: place_of(parts, order) };
     let preparer = WorktreePreparer {
         card,
         worktree: ready.path,
@@ -131,7 +134,7 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
     };
     Setup {
         task: node.id,
-        run: RunId::fresh(&parts.ids),
+        run,
         store: parts.store.clone(),
         provider: chosen.provider,
         gate: chosen.gate,
@@ -148,6 +151,7 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
         },
         tools: bench.context,
         preparer: Arc::new(preparer),
+        keeper: Some(Arc::new(keeper)),
         purse,
         ids: parts.ids.clone(),
         clock: Arc::clone(&parts.clock),
@@ -155,6 +159,11 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
         completions: bench.completions,
         rest: Rest::Leave,
     }
+}
+
+/// Returns where a task works, as git has it.
+fn place_of(parts: &Parts, order: &LaunchOrder) -> PathBuf {
+    order.place.as_ref().map_or_else(|| parts.worktrees.main().path.clone(), |place| place.worktree.clone())
 }
 
 /// Returns what only this agent is told: its place in the tree.

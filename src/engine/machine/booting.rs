@@ -27,6 +27,9 @@ impl Machine {
             asks.iter().for_each(|ask| self.asked(task, ask));
             self.complete(now, task, Sent::Perhaps);
         }
+        for &task in &tasks {
+            self.finish_moving(task);
+        }
         for task in tasks {
             self.reconsider(now, task);
         }

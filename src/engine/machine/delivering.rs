@@ -11,6 +11,7 @@ use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Event, MessagesWithdrawn};
 use crate::model::message::{Message, Source, TreeAction};
 use crate::model::task::Status;
+use crate::model::work::Work;
 
 /// How a message is handed over once it is in its session.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +114,7 @@ impl Machine {
                 self.out.extend(ticket.map(reply));
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
+            Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
         }
     }
@@ -137,6 +139,7 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
+            Some(Pending::Work(waiting)) => self.work_failed(now, &waiting, fault()),
             Some(Pending::Nothing) | None => {
                 let text = format!("an event could not be kept: {reason}");
                 self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
@@ -160,6 +163,7 @@ impl Machine {
             Body::RunEnded(_) => self.complete_if_done(now, task),
             Body::DoneNotified(notified) => self.settle_completion(now, task, notified),
             Body::SessionConfig(config) => self.life(task).model = Some(config.model.clone()),
+            Body::Work(Work::Approved { .. }) => self.complete_if_done(now, task),
             Body::AskWithdrawn(_) | Body::MessagesWithdrawn(_) if event.run.is_none() => self.hear(task, event),
             Body::AskWithdrawn(_)
             | Body::MessagesWithdrawn(_)
@@ -232,7 +236,8 @@ impl Machine {
         let message = Message { images: outgoing.images, ..self.message(now, Source::User, outgoing.text) };
         let forwarded = message.body.clone();
         let outcome = Outcome::Sent(message.id);
-        self.deliver(task, message, Plan::of_person(mode), Pending::Reply(ticket, outcome));
+        let with = self.withdraw_review(task, "the person spoke to the agent instead");
+        self.deliver_with(task, with, message, Plan::of_person(mode), Pending::Reply(ticket, outcome));
         let from = Source::UserMessageForwarded { task, title, woke };
         self.tell_above(now, task, &from, &forwarded);
         Ok(())

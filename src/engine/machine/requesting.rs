@@ -26,7 +26,7 @@ impl Machine {
             }
             Request::UpdateTask { task, title, description, budget, colour, draft } => {
                 let (budget, colour) = (budget.map(Some), colour.map(Some));
-                let changes = Changes { title, description, budget, colour, recurring: None, draft };
+                let changes = Changes { title, description, budget, colour, draft, ..Changes::default() };
                 self.resolve(&task).and_then(|task| self.update(now, asker, actor, task, &changes))
             }
             Request::CloseTask { task } => self.resolve(&task).and_then(|task| self.close(now, asker, actor, task)),

@@ -39,6 +39,8 @@ pub(super) enum Then {
     /// The task has another one above it: if it has ended, that one is told.
     Moved(TaskId),
     Removed(Vec<TaskId>),
+    /// A task was made that is to continue another one.
+    Fork(Box<crate::engine::machine::rewinding::Forking>),
     /// A message that must not be sent before the tree knows its task.
     Begin {
         asker: Asker,
@@ -119,6 +121,7 @@ impl Machine {
             }
             Then::Moved(task) => self.complete_if_done(now, task),
             Then::Removed(tasks) => self.forget(&tasks),
+            Then::Fork(forking) => self.fork_work(*forking),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
         }
     }
@@ -147,6 +150,10 @@ impl Machine {
                     self.try_again_later(now, task);
                 }
                 Then::Moved(task) => self.complete_if_done(now, task),
+                Then::Fork(forking) => {
+                    let fault = Fault::environment(format!("nothing was changed: {text}"));
+                    self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
+                }
                 Then::Removed(tasks) => self.let_go(now, &tasks),
             }
         }

@@ -64,12 +64,12 @@ impl Machine {
             .hint("stop it first: mxd stop TASK"))
     }
 
-    fn is_busy(&self, task: TaskId) -> bool {
+    pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
         let held = self.lives.get(&task).is_some_and(Life::is_held);
         held || self.queue.contains(&task) || self.is_completing(task)
     }
 
-    fn named(&self, task: TaskId) -> String {
+    pub(in crate::engine::machine) fn named(&self, task: TaskId) -> String {
         self.tree.get(task).map_or_else(|| task.to_string(), |node| format!("\"{}\"", node.title))
     }
 
