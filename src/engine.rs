@@ -8,13 +8,18 @@ pub mod door;
 mod driver;
 pub mod feed;
 pub mod handle;
+pub mod leftovers;
 pub mod machine;
 pub mod open;
 mod post;
+pub mod profiles;
 mod reading;
+pub mod recall;
 pub mod request;
 pub mod review;
 pub mod snapshot;
+#[cfg(test)]
+pub mod staged;
 pub mod stall;
 pub mod tools;
 pub mod tree_text;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
+use crate::config::recurring::Schedule;
 use crate::engine::review::{Comment, Extent, Goal, How};
 use crate::model::Image;
 use crate::model::task::{Colour, Recurring};
@@ -188,6 +189,9 @@ pub struct Draft {
     pub budget: Option<MicroUsd>,
     pub colour: Option<Colour>,
     pub recurring: Recurring,
+    /// When it comes round, if it is recurring.
+    #[serde(skip_serializing_if = "Schedule::is_empty")]
+    pub schedule: Schedule,
 }
 
 /// Whether a new task begins at once.
@@ -214,6 +218,8 @@ pub struct Changes {
     pub recurring: Option<Recurring>,
     /// `Some(None)`: whatever checks the project's work checks this one's, too.
     pub verify: Option<Option<String>>,
+    /// When it comes round. What it does not say stays as it is.
+    pub schedule: Option<Schedule>,
     /// Makes a draft of a task that has not begun, or readies one.
     pub draft: Option<bool>,
 }
@@ -253,4 +259,21 @@ pub enum Outcome {
     Sent(MessageId),
     /// Done, and something about it should be known.
     Noted(String),
+}
+
+/// What an engine carries out of what can be asked of it. A front end offers nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// [`Command::Review`]. Without it, comments are sent as a message.
+    pub review: bool,
+    /// [`Command::Merge`], [`Command::UndoMerge`], [`Command::Verify`] and [`Command::CatchUp`].
+    pub merge: bool,
+    /// [`Command::Rewind`], [`Command::Redo`], [`Command::Fork`] and [`Command::Resend`].
+    pub rewind: bool,
+}
+
+impl Abilities {
+    pub const ALL: Self = Self { review: true, merge: true, rewind: true };
+    /// What the engine of this version carries out.
+    pub const OURS: Self = Self { review: false, merge: false, rewind: false };
 }

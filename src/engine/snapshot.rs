@@ -44,6 +44,16 @@ pub struct ProjectView {
     /// The model of the root, if one is set up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Who can do the work of a new task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ProfileView>,
+}
+
+/// A profile that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileView {
+    pub name: String,
+    pub description: String,
 }
 
 impl ProjectView {
@@ -56,6 +66,7 @@ impl ProjectView {
             budget: None,
             max_running,
             model: None,
+            profiles: Vec::new(),
         }
     }
 }

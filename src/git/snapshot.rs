@@ -4,7 +4,7 @@
 //! stood on. Nothing of the person's (index, HEAD, stash, reflogs) is touched, neither by taking one nor by putting it back.
 //! How many are kept is the caller's decision (`prune`); what one does not hold is written in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -152,6 +152,26 @@ impl Worktrees {
                 commits.push((commit.id().to_string(), String::from_utf8_lossy(subject).into_owned()));
             }
             Ok(commits)
+        })
+        .await
+    }
+
+    /// Returns which tasks have snapshots, and how many.
+    pub async fn snapshots_by_task(&self) -> Result<BTreeMap<TaskId, usize>, Error> {
+        let main = self.main().clone();
+        blocking(move || {
+            let repository = main.open()?;
+            let failed = Error::read(&main.path);
+            let mut counts = BTreeMap::new();
+            for found in repository.references_glob(&format!("{SNAPSHOTS}*")).map_err(&failed)? {
+                let found = found.map_err(&failed)?;
+                let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
+                let task = name.strip_prefix(SNAPSHOTS).and_then(|rest| rest.split('/').next()?.parse().ok());
+                if let Some(task) = task {
+                    *counts.entry(task).or_insert(0) += 1;
+                }
+            }
+            Ok(counts)
         })
         .await
     }

@@ -216,6 +216,7 @@ bodies! {
     AskRaised(Ask) = "ask_raised",
     AskAnswered(AskAnswered) = "ask_answered",
     AskWithdrawn(AskWithdrawn) = "ask_withdrawn",
+    Granted(Granted) = "granted",
     BudgetWarning(BudgetWarning) = "budget_warning",
     BudgetExceeded(BudgetExceeded) = "budget_exceeded",
     Error(ErrorNote) = "error",

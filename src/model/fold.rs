@@ -9,6 +9,8 @@ mod activity;
 mod asks;
 mod background;
 mod decisions;
+mod filling;
+mod grants;
 mod messages;
 mod turns;
 mod usage;
@@ -20,6 +22,8 @@ pub use activity::LastActivity;
 pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
 pub use decisions::{Decision, Decisions};
+pub use filling::{Filling, Part};
+pub use grants::Grants;
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
@@ -36,6 +40,8 @@ pub struct SessionState {
     pub asks: PendingAsks,
     #[serde(skip_serializing_if = "Decisions::is_empty")]
     pub decisions: Decisions,
+    #[serde(skip_serializing_if = "Grants::is_empty")]
+    pub grants: Grants,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
@@ -56,6 +62,7 @@ impl SessionState {
         self.messages.apply(event);
         self.decisions.apply(event, &self.asks);
         self.asks.apply(event);
+        self.grants.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
         self.work.apply(event);
@@ -64,7 +71,9 @@ impl SessionState {
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
     /// The conversation is undone; what it cost, what others sent and what still runs is not.
     pub fn moved_to(&self, then: &Self) -> Self {
-        Self { turns: Turns { ended: self.turns.ended, ..then.turns.clone() }, ..self.clone() }
+        let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
+        let usage = UsageTotals { filling: then.usage.filling, ..self.usage.clone() };
+        Self { turns, usage, ..self.clone() }
     }
 }
 

@@ -256,6 +256,7 @@ pub fn is_conversation(body: &Body) -> bool {
         | Body::AskRaised(_)
         | Body::AskAnswered(_)
         | Body::AskWithdrawn(_)
+        | Body::Granted(_)
         | Body::BudgetWarning(_)
         | Body::BudgetExceeded(_)
         | Body::Error(_)

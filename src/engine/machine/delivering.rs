@@ -8,6 +8,7 @@ use crate::engine::machine::ending::FIRST_PAUSE;
 use crate::engine::machine::running::{Place as InLine, Run};
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::engine::update::{Level, Notice};
+use crate::model::AskKind;
 use crate::model::event::{Body, Event, MessagesWithdrawn};
 use crate::model::message::{Message, Source, TreeAction};
 use crate::model::task::Status;
@@ -116,6 +117,8 @@ impl Machine {
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
             Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
+            Some(Pending::Recall(..) | Pending::Decision(_)) => {}
+            Some(Pending::WriteDown(then)) => self.saved(now, *then),
         }
     }
 
@@ -140,7 +143,7 @@ impl Machine {
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
             Some(Pending::Work(waiting)) => self.work_failed(now, &waiting, fault()),
-            Some(Pending::Nothing) | None => {
+            Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_)) | None => {
                 let text = format!("an event could not be kept: {reason}");
                 self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
             }
@@ -158,7 +161,12 @@ impl Machine {
             // What a copied conversation cost was paid where it was held.
             Body::Usage(usage) if event.run.is_some() => self.spent += usage.cost.unwrap_or_default(),
             Body::Message(message) => self.message_arrived(now, task, message, event),
-            Body::AskRaised(ask) => self.asked(task, ask),
+            Body::AskRaised(ask) => {
+                self.asked(task, ask);
+                if ask.kind == AskKind::LaunchFailed {
+                    self.tell_of_failure(now, task);
+                }
+            }
             Body::AskAnswered(answered) => self.ask_answered(now, task, answered, event),
             Body::RunEnded(_) => self.complete_if_done(now, task),
             Body::DoneNotified(notified) => self.settle_completion(now, task, notified),
@@ -178,6 +186,7 @@ impl Machine {
             | Body::CompactMarker(_)
             | Body::ForkMarker(_)
             | Body::RunStarted(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
@@ -200,7 +209,7 @@ impl Machine {
         }
         let plan = self.plans.remove(&message.id).unwrap_or_default();
         if matches!(message.from, Source::TaskMessage { .. } | Source::User) {
-            self.life(task).asked_above = false;
+            self.life(task).asked_above = None;
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
             self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: plan.delivery });

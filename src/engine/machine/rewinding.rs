@@ -251,7 +251,7 @@ impl Machine {
         let description =
             if draft.description.trim().is_empty() { node.description.clone() } else { draft.description.clone() };
         let draft = Draft { title, description, ..draft };
-        let to = self.add_task(now, Actor::Person, parent, None, draft, start)?;
+        let to = self.add_task(now, Actor::Person, parent, None, &draft, start)?;
         if let Some((branch, worktree)) = self.tree.get(to).map(|node| self.new_spot(node)) {
             let _ = self.tree.edit(to, |node| {
                 node.branch = Some(branch);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::{Fault, TaskId, Timestamp};
+use crate::config::recurring::PlanChange;
 use crate::engine::command::Outcome;
 use crate::engine::machine::{Asker, Effect, Machine, Pending, Ticket};
 use crate::engine::update::{Level, Notice};
@@ -41,6 +42,11 @@ pub(super) enum Then {
     Removed(Vec<TaskId>),
     /// A task was made that is to continue another one.
     Fork(Box<crate::engine::machine::rewinding::Forking>),
+    /// The files of recurring tasks follow the tree; then the rest.
+    WriteDown {
+        change: PlanChange,
+        then: Box<Then>,
+    },
     /// A message that must not be sent before the tree knows its task.
     Begin {
         asker: Asker,
@@ -48,6 +54,16 @@ pub(super) enum Then {
         above: TaskId,
         by: crate::engine::machine::Actor,
     },
+}
+
+impl Then {
+    /// Returns this, once a change to files is through.
+    pub(super) fn after_writing(self, change: Option<PlanChange>) -> Self {
+        match change {
+            Some(change) => Self::WriteDown { change, then: Box::new(self) },
+            None => self,
+        }
+    }
 }
 
 impl Saves {
@@ -111,7 +127,7 @@ impl Machine {
         }
     }
 
-    fn saved(&mut self, now: Timestamp, then: Then) {
+    pub(super) fn saved(&mut self, now: Timestamp, then: Then) {
         match then {
             Then::Settle(asker, outcome, words) => self.settle(asker, outcome, words),
             Then::Launch(task) => self.launch(now, task),
@@ -119,10 +135,18 @@ impl Machine {
                 self.life(task).closing = None;
                 self.reconsider(now, task);
             }
-            Then::Moved(task) => self.complete_if_done(now, task),
+            Then::Moved(task) => {
+                self.complete_if_done(now, task);
+                self.tell_of_failure(now, task);
+            }
             Then::Removed(tasks) => self.forget(&tasks),
             Then::Fork(forking) => self.fork_work(*forking),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
+            Then::WriteDown { change, then } => {
+                let ticket = self.number();
+                self.pending.insert(ticket, Pending::WriteDown(then));
+                self.out.push(Effect::WriteDown { ticket, change });
+            }
         }
     }
 
@@ -140,22 +164,30 @@ impl Machine {
         let text = format!("the tree could not be saved: {reason}");
         self.out.push(Effect::Notify(Notice { level: Level::Error, text: text.clone(), task: None }));
         for then in then {
-            match then {
-                Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
-                    self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
-                }
-                Then::Launch(task) => self.not_launched(now, task),
-                Then::Completed(task) => {
-                    self.life(task).closing = None;
-                    self.try_again_later(now, task);
-                }
-                Then::Moved(task) => self.complete_if_done(now, task),
-                Then::Fork(forking) => {
-                    let fault = Fault::environment(format!("nothing was changed: {text}"));
-                    self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
-                }
-                Then::Removed(tasks) => self.let_go(now, &tasks),
+            self.unsaved(now, then, &text);
+        }
+    }
+
+    fn unsaved(&mut self, now: Timestamp, then: Then, text: &str) {
+        match then {
+            Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
+                self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
             }
+            Then::Launch(task) => self.not_launched(now, task),
+            Then::Completed(task) => {
+                self.life(task).closing = None;
+                self.try_again_later(now, task);
+            }
+            Then::Moved(task) => {
+                self.complete_if_done(now, task);
+                self.tell_of_failure(now, task);
+            }
+            Then::Fork(forking) => {
+                let fault = Fault::environment(format!("nothing was changed: {text}"));
+                self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
+            }
+            Then::Removed(tasks) => self.let_go(now, &tasks),
+            Then::WriteDown { then, .. } => self.unsaved(now, *then, text),
         }
     }
 }

@@ -53,6 +53,7 @@ impl PendingAsks {
             | Body::RunStarted(_)
             | Body::RunEnded(_)
             | Body::DoneNotified(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)

@@ -56,6 +56,7 @@ impl WorkDone {
             | Body::AskRaised(_)
             | Body::AskAnswered(_)
             | Body::AskWithdrawn(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)

@@ -155,6 +155,7 @@ fn blobs_of(body: &Body) -> Vec<BlobId> {
         | Body::AskRaised(_)
         | Body::AskAnswered(_)
         | Body::AskWithdrawn(_)
+        | Body::Granted(_)
         | Body::BudgetWarning(_)
         | Body::BudgetExceeded(_)
         | Body::Error(_)

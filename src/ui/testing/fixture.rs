@@ -59,7 +59,7 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 fn view(id: TaskId, title: &str, status: Status, activity: Activity) -> TaskView {
-    let mut node = TaskNode::new(id, title, "worker", ago(3_600));
+    let mut node = TaskNode::new(id, title, "engineer", ago(3_600));
     node.status = status;
     TaskView { activity, alive: status == Status::InProgress, ..TaskView::of(node) }
 }
@@ -146,6 +146,7 @@ pub fn snapshot() -> Snapshot {
         budget: None,
         max_running: 8,
         model: Some("sonnet".to_owned()),
+        profiles: Vec::new(),
     };
     Snapshot { project, root: ids.root, tasks, quiet: false }
 }

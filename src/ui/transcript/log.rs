@@ -50,6 +50,7 @@ fn gist(body: &Body) -> String {
         Body::AskRaised(it) => brief(&it.question),
         Body::AskAnswered(it) => brief(&it.answer.text),
         Body::AskWithdrawn(it) => brief(&it.reason),
+        Body::Granted(it) => brief(&it.grant.to_string()),
         Body::BudgetWarning(it) => format!("{} of {}", it.spent, it.limit),
         Body::BudgetExceeded(it) => format!("{} of {}", it.spent, it.limit),
         Body::Error(it) => brief(&it.message),
