@@ -10,18 +10,22 @@ mod console;
 mod cost;
 mod demo;
 mod diary;
+mod diff;
 mod doctor;
 mod export;
 mod first;
+mod fork;
 mod gc;
 mod help;
 mod init;
 mod log;
 mod mcp;
+mod merge;
 mod pages;
 mod place;
 mod plain;
 mod projects;
+mod rewind;
 mod run;
 mod say;
 mod screen;
@@ -80,6 +84,14 @@ enum Command {
     Task(task::Args),
     /// Bring the worktree of a task back from its branch or its archive.
     Restore(task::RestoreArgs),
+    /// Show what a task changed: since it left its base, in a turn, between two turns.
+    Diff(diff::Args),
+    /// Bring a task's work into the branch of the task above, or into the base branch. Or take that back.
+    Merge(merge::Args),
+    /// Make a task's conversation, its files or both what they were after an earlier turn. Or take that back.
+    Rewind(rewind::Args),
+    /// Make a task that goes on from another's conversation and files, now or after a turn.
+    Fork(fork::Args),
     /// Show what was spent.
     Cost(cost::Args),
     /// List the registered repositories.
@@ -147,6 +159,10 @@ pub fn main() -> ExitCode {
         Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
+        Some(Command::Diff(args)) => diff::run(&mut console, &place, args),
+        Some(Command::Merge(args)) => merge::run(&mut console, &place, &args),
+        Some(Command::Rewind(args)) => rewind::run(&mut console, &place, args),
+        Some(Command::Fork(args)) => fork::run(&mut console, &place, args),
         Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
         Some(Command::Projects(args)) => projects::run(&mut console, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),

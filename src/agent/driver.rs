@@ -9,7 +9,7 @@ mod requests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt as _};
+use futures::future::{BoxFuture, FutureExt as _, Shared};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::agent::conversation::Conversation;
 use crate::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Machine, Prepared};
 use crate::agent::purse::Purse;
-use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp};
+use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
@@ -34,6 +34,14 @@ pub trait Preparer: Send + Sync {
     fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared>;
 }
 
+/// Keeps the state of the files after a turn, while the model thinks about the next one.
+pub trait Keeper: Send + Sync {
+    /// Keeps the state before the first turn of a run.
+    fn begin(&self) -> BoxFuture<'static, ()>;
+    /// Keeps the state after a turn whose tools may have changed it.
+    fn keep(&self, turn: TurnId) -> BoxFuture<'static, ()>;
+}
+
 /// Everything a run works with.
 pub struct Setup {
     pub task: TaskId,
@@ -46,6 +54,8 @@ pub struct Setup {
     pub catalogue: Catalogue,
     pub tools: tools::Context,
     pub preparer: Arc<dyn Preparer>,
+    /// Nothing: states of files are not kept.
+    pub keeper: Option<Arc<dyn Keeper>>,
     pub purse: Purse,
     pub limits: Limits,
     pub ids: IdSource,
@@ -138,6 +148,8 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
         chosen_model: None,
         shown_in_vain: false,
         exit: None,
+        keeping: None,
+        touched: false,
         setup,
     };
     Ok(run.live(ear).await)
@@ -149,6 +161,17 @@ async fn on_blocking_thread<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     // The only way to fail is a panic or the end of the runtime; either way there is no result.
     tokio::task::spawn_blocking(read).await.unwrap_or(Err(StoreError::Closed))
+}
+
+/// Lets something happen by itself; whoever wants to can wait for it.
+fn spawned(work: BoxFuture<'static, ()>) -> Shared<BoxFuture<'static, ()>> {
+    let running = tokio::spawn(work);
+    async move {
+        // Whatever went wrong was said where it did; nobody waits for ever because of it.
+        let _ = running.await;
+    }
+    .boxed()
+    .shared()
 }
 
 struct Run {
@@ -163,19 +186,26 @@ struct Run {
     /// A request failed after some of its response may have been shown.
     shown_in_vain: bool,
     exit: Option<Exit>,
+    /// A state that is being kept. No tool begins before it is.
+    keeping: Option<Shared<BoxFuture<'static, ()>>>,
+    /// Tools ran since the last state was kept.
+    touched: bool,
 }
 
 impl Run {
     async fn live(mut self, Ear(mut ear): Ear) -> Ending {
+        self.keeping = self.setup.keeper.as_ref().map(|keeper| spawned(keeper.begin()));
         self.step(Input::Start);
         let mut deaf = false;
         loop {
             if let Some(exit) = self.exit.take() {
                 self.setup.tools.jobs.end_all().await;
+                self.all_kept().await;
                 self.check_against_log().await;
                 return Ending::Exited(exit);
             }
             if self.may_leave() && ear.is_empty() {
+                self.all_kept().await;
                 self.check_against_log().await;
                 return Ending::Resting;
             }
@@ -271,7 +301,10 @@ impl Run {
                 };
                 self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
             }
-            Effect::CallModel { number, purpose, attempt } => self.call_model(number, purpose, attempt),
+            Effect::CallModel { number, purpose, attempt } => {
+                self.keep_files();
+                self.call_model(number, purpose, attempt);
+            }
             Effect::CancelModel { .. } => self.model_cancel.cancel(),
             Effect::RunTools { calls } => self.run_tools(calls),
             Effect::CancelTools => self.tools_cancel.cancel(),
@@ -348,8 +381,38 @@ impl Run {
         self.work.push(append.boxed());
     }
 
+    /// Begins to keep the state of the files, if tools may have changed it since that was last done.
+    fn keep_files(&mut self) {
+        let Some(keeper) = self.setup.keeper.as_ref().filter(|_| self.touched) else { return };
+        let Some(last) = &self.machine.state().turns.last else { return };
+        self.touched = false;
+        let (before, keep) = (self.keeping.take(), keeper.keep(last.turn));
+        self.keeping = Some(spawned(
+            async move {
+                if let Some(before) = before {
+                    before.await;
+                }
+                keep.await;
+            }
+            .boxed(),
+        ));
+    }
+
+    /// Waits until the last state is kept.
+    async fn all_kept(&mut self) {
+        self.keep_files();
+        if let Some(keeping) = self.keeping.take() {
+            keeping.await;
+        }
+    }
+
     fn run_tools(&mut self, calls: Vec<ToolUse>) {
         self.tools_cancel = CancellationToken::new();
+        let changes = |call: &ToolUse| {
+            let tool = self.setup.tools.registry.get(&call.name);
+            tool.is_none_or(|tool| tool.effect() != tools::Effect::Reads)
+        };
+        self.touched |= calls.iter().any(changes);
         let mut last_in_order: Option<oneshot::Receiver<()>> = None;
         for call in calls {
             let mut context = self.setup.tools.clone();
@@ -357,9 +420,13 @@ impl Run {
             let (id, name) = (call.call.clone(), call.name.clone());
             // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
             // Nor may it go on when the run is gone and nobody will ever hear of it.
+            let kept = self.keeping.clone();
             let (through, next) = oneshot::channel();
             let before = tools::names::keeps_order(&name).then(|| last_in_order.replace(next)).flatten();
             let running = AbortOnDropHandle::new(tokio::spawn(async move {
+                if let Some(kept) = kept {
+                    kept.await;
+                }
                 // Gone without a word is as good as through.
                 if let Some(before) = before {
                     let _ = before.await;

@@ -60,6 +60,9 @@ enum Action {
         /// What it may cost, in dollars; 0 takes the limit away.
         #[arg(long, value_name = "USD")]
         budget: Option<f64>,
+        /// A shell command that must succeed before its work counts; an empty one: whatever checks the project's.
+        #[arg(long, value_name = "COMMAND")]
+        verify: Option<String>,
         /// Make it a draft, or ready.
         #[arg(long, value_name = "true|false")]
         draft: Option<bool>,
@@ -154,12 +157,14 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
                 let draft = Draft { title, description, profile, budget, recurring, schedule, ..Draft::default() };
                 Command::Create { parent, before: None, draft, start }
             }
-            Action::Edit { task, title, description, budget, draft, recurring, times } => {
+            Action::Edit { task, title, description, budget, verify, draft, recurring, times } => {
                 let budget =
                     budget.map(dollars).transpose()?.map(|limit| Some(limit).filter(|limit| *limit > MicroUsd::ZERO));
+                let verify = verify.map(|command| Some(command).filter(|command| !command.trim().is_empty()));
                 let schedule = Some(Schedule::from(times)).filter(|schedule| !schedule.is_empty());
                 let recurring = recurring.map(Recurring::from);
-                let changes = Changes { title, description, budget, draft, recurring, schedule, ..Changes::default() };
+                let changes =
+                    Changes { title, description, budget, verify, draft, recurring, schedule, ..Changes::default() };
                 words = "changed";
                 Command::Update { task: find(snapshot, &task)?, changes }
             }

@@ -34,6 +34,8 @@ pub struct Settings {
     #[serde(default, rename = "clarifyTimeoutMs", deserialize_with = "optional_millis")]
     pub clarify_timeout: Option<Duration>,
     pub verify: Option<String>,
+    /// Whether the person looks at work before it counts as done.
+    pub review: bool,
     /// The profile of a task for which none is chosen.
     pub profile: String,
     /// The servers that may start. [`crate::config::Merged::servers`] also knows the others.

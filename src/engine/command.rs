@@ -216,6 +216,8 @@ pub struct Changes {
     pub budget: Option<Option<MicroUsd>>,
     pub colour: Option<Option<Colour>>,
     pub recurring: Option<Recurring>,
+    /// `Some(None)`: whatever checks the project's work checks this one's, too.
+    pub verify: Option<Option<String>>,
     /// When it comes round. What it does not say stays as it is.
     pub schedule: Option<Schedule>,
     /// Makes a draft of a task that has not begun, or readies one.

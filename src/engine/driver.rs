@@ -6,10 +6,14 @@
 
 mod digesting;
 pub(in crate::engine) mod effects;
+mod keeping;
 mod launch;
 pub mod models;
 pub(in crate::engine) mod rounds;
 mod setup;
+mod verifying;
+mod watching;
+mod working;
 mod workshop;
 
 pub(in crate::engine) use launch::ready_mark;
@@ -35,8 +39,10 @@ use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Spot;
 use crate::engine::request::Request;
+use crate::engine::review::Drift;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
+use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
 use crate::model::{Live, Project};
@@ -47,6 +53,7 @@ use crate::tools::{Foreground, Jobs};
 use digesting::Digesting;
 use models::Models;
 use rounds::{Found, Rounds};
+use watching::Sweep;
 
 /// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
 const QUIT_LIMIT: Duration = Duration::from_millis(800);
@@ -73,6 +80,13 @@ pub(in crate::engine) enum Incoming {
     Diff {
         task: TaskId,
         diff: Option<DiffStat>,
+        drift: Option<Drift>,
+    },
+    /// It is time to compare branches.
+    Sweep,
+    /// Tasks whose branches would conflict, and about which files.
+    Clashes {
+        pairs: Vec<(TaskId, TaskId, Vec<String>)>,
     },
     /// Somebody wants to read a task's work.
     Spot {
@@ -98,6 +112,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,
     pub(in crate::engine) digests: std::sync::Mutex<Digests>,
     pub(in crate::engine) worktrees: Worktrees,
+    pub(in crate::engine) radar: Radar,
     pub(in crate::engine) agent_git: AgentGit,
     pub(in crate::engine) models: Models,
     pub(in crate::engine) pool: Arc<Pool>,
@@ -159,6 +174,7 @@ pub(in crate::engine) struct Driver {
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
     accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
+    sweep: Sweep,
     digesting: Digesting,
     rounds: Rounds,
     numbers: Ticket,
@@ -185,6 +201,7 @@ impl Driver {
             timers: BTreeMap::new(),
             accounts: BTreeMap::new(),
             diffs: BTreeMap::new(),
+            sweep: Sweep::Idle,
             digesting: Digesting::new(heads),
             rounds,
             numbers: 0,
@@ -258,8 +275,13 @@ impl Driver {
                 self.rounds.brief(&watcher);
                 let _ = answer.send((self.machine.snapshot(), watcher));
             }
-            Incoming::Diff { task, diff } => {
-                self.machine.set_diff(task, diff);
+            Incoming::Diff { task, diff, drift } => {
+                self.machine.set_diff(task, diff, drift);
+                self.show();
+            }
+            Incoming::Sweep => self.sweep(),
+            Incoming::Clashes { pairs } => {
+                self.swept(&pairs);
                 self.show();
             }
             Incoming::Spot { task, answer } => {
@@ -326,8 +348,8 @@ impl Driver {
     /// Lets go of everything. What had not stopped is on the disk up to its last event.
     async fn finish(mut self) {
         let digest = self.take_digest();
-        let Self { parts, lock, runs, timers, diffs, rounds, .. } = self;
-        drop((runs, timers, diffs, rounds));
+        let Self { parts, lock, runs, timers, diffs, sweep, rounds, .. } = self;
+        drop((runs, timers, diffs, sweep, rounds));
         parts.post.close();
         // Servers and processes get a moment; then they are ended by their records at the next start.
         let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;

@@ -15,16 +15,19 @@ mod ending;
 mod io;
 mod looking;
 mod requesting;
+mod reviewing;
+mod rewinding;
 mod rounds;
 mod running;
 mod saving;
 mod stopping;
+mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use io::{
-    AccountOrder, Actor, BranchFate, Effect, Ground, Hook, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket,
-    Timer, Unapproved,
+    AccountOrder, Actor, BranchFate, Effect, GoBack, Ground, Hook, Input, Job, LaunchFailure, LaunchOrder, Limits,
+    Place, Ticket, Timer, Unapproved, Went, Worked,
 };
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
@@ -96,6 +99,10 @@ struct Life {
     /// How often in a row the disk refused something.
     refusals: u32,
     diff: Option<crate::engine::snapshot::DiffStat>,
+    drift: Option<crate::engine::review::Drift>,
+    clashes: Vec<crate::engine::review::Clash>,
+    /// Its work is being measured, to be shown to the person.
+    measuring: bool,
     /// A change to it is under way that must not be disturbed.
     edited: bool,
     /// The person stopped it, and its session does not say so yet.
@@ -146,6 +153,8 @@ enum Pending {
     },
     Withdrawal(TaskId, Ticket),
     Edit(Box<editing::Continuation>),
+    /// Something that is done with a task's work.
+    Work(Box<working::Waiting>),
     /// An answer about a tool server: it counts once the settings have it.
     Decision(approving::Decision),
     /// A task that is to be brought back.
@@ -236,6 +245,7 @@ impl Machine {
             Input::RunOver { task, ending } => self.run_over(now, task, ending),
             Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
             Input::Copied { ticket, result } => self.copied(now, ticket, result),
+            Input::Worked { ticket, result } => self.worked(now, ticket, result),
             Input::Decided { ticket, result } => self.decided(ticket, result),
             Input::Recalled { ticket, result } => self.recalled(now, ticket, result),
             Input::Timer { timer } => self.rang(now, timer),
@@ -275,15 +285,15 @@ impl Machine {
             Command::Compact { task } => self.compact(now, ticket, task),
             Command::Background { task, call } => self.pass_on(ticket, task, Effect::Background { task, call }),
             Command::Kill { task, process } => self.pass_on(ticket, task, Effect::Kill { task, process }),
-            Command::Merge { .. }
-            | Command::UndoMerge { .. }
-            | Command::Verify { .. }
-            | Command::CatchUp { .. }
-            | Command::Review { .. }
-            | Command::Rewind { .. }
-            | Command::Redo { .. }
-            | Command::Fork { .. }
-            | Command::Resend { .. } => Err(Fault::user("this version cannot do that yet")),
+            Command::Merge { task, into, how, conflicts } => self.merge(ticket, task, into, how, conflicts, None),
+            Command::UndoMerge { task } => self.undo_merge(ticket, task),
+            Command::Verify { task } => self.verify(ticket, task),
+            Command::CatchUp { task } => self.catch_up(ticket, task),
+            Command::Review { task, comments, words, state } => self.review(now, ticket, task, comments, words, state),
+            Command::Rewind { task, to, extent } => self.rewind(ticket, task, to, extent),
+            Command::Redo { task } => self.redo(ticket, task),
+            Command::Fork { task, at, draft, start } => self.fork_at(now, ticket, task, at, draft, start),
+            Command::Resend { task, message, text, extent } => self.resend(ticket, task, message, text, extent),
             Command::Quit => {
                 self.quit(ticket);
                 Ok(())

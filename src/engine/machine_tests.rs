@@ -17,6 +17,8 @@ mod rig;
 mod rounds;
 #[path = "machine_tests/runs.rs"]
 mod runs;
+#[path = "machine_tests/work.rs"]
+mod work;
 
 use rig::{Mood, Rig};
 

@@ -18,10 +18,14 @@ use crate::engine::machine::{Ground, Input, Limits, Machine, Unapproved};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Reader;
+use crate::git::merge::Recovered;
+use crate::git::radar::Radar;
 use crate::git::{AgentGit, Known, Worktrees};
 use crate::model::Project;
+use crate::model::event::Body;
 use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
+use crate::model::work::{How, Landing, Work};
 use crate::process::{self, Environment};
 use crate::provider::Provider;
 use crate::store::digest::Summary;
@@ -84,6 +88,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(&records)).await.map_err(git)?;
     let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(git)?;
     tidy(&worktrees, &tree).await;
+    settle_landings(&worktrees, &store, &tree, &summaries, clock.as_ref()).await;
 
     let settings = merged.settings.clone();
     let mut models = Models::new(settings.clone(), choice, Arc::clone(&clock));
@@ -109,6 +114,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         clarify_timeout: settings.clarify_timeout,
         budget: settings.budget,
         project_budget: budget,
+        verify: settings.verify.clone(),
+        review: settings.review,
         hold,
     };
     let model = models.of_root();
@@ -132,6 +139,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         tree_file: Mutex::new(tree_file),
         digests: Mutex::new(digests),
         worktrees,
+        radar: Radar::default(),
         agent_git,
         models,
         pool: Arc::new(pool),
@@ -244,4 +252,50 @@ async fn tidy(worktrees: &Worktrees, tree: &Tree) {
         tracing::warn!(%error, "worktrees could not be tidied");
     }
     let _ = worktrees.empty_trash().await;
+}
+
+/// Finishes or undoes landings that a crash interrupted, and says in the sessions what the repository knows and they do
+/// not. What is appended here reaches the machine like any other event.
+async fn settle_landings(
+    worktrees: &Worktrees,
+    store: &Store,
+    tree: &Tree,
+    summaries: &[(TaskId, Summary)],
+    clock: &dyn Clock,
+) {
+    match worktrees.recover_landings().await {
+        Ok(recovered) => recovered.iter().for_each(|recovered| match recovered {
+            Recovered::Undone { task } => tracing::info!(%task, "a merge that had not happened yet was undone"),
+            Recovered::Finished { task, .. } => tracing::info!(%task, "a merge that was interrupted was finished"),
+            Recovered::Unsettled { task, checkout, files } => {
+                tracing::warn!(%task, ?checkout, ?files, "a merge was interrupted and files were changed since");
+            }
+        }),
+        Err(error) => tracing::warn!(%error, "interrupted merges could not be looked at"),
+    }
+    let undoable = match worktrees.undoable().await {
+        Ok(undoable) => undoable,
+        Err(error) => return tracing::warn!(%error, "merges that can be undone could not be listed"),
+    };
+    for node in tree.all() {
+        let said = summaries.iter().find(|(task, _)| *task == node.id);
+        let said = said.and_then(|(_, summary)| summary.state.work.landing.as_ref());
+        let known = undoable.iter().find(|known| known.task == node.id);
+        let at = clock.now();
+        let mut bodies: Vec<Body> = Vec::new();
+        if let Some(said) = said.filter(|said| known.is_none_or(|known| known.undo != said.undo)) {
+            bodies.push(Work::LandingUndone { undo: said.undo.clone(), at }.into());
+        }
+        if let Some(known) = known.filter(|known| said.is_none_or(|said| said.undo != known.undo)) {
+            let (target, from, to, undo) =
+                (known.target.clone(), known.from.clone(), known.to.clone(), known.undo.clone());
+            let landing = Landing { target, how: How::Merge, from, to, undo, at };
+            bodies.push(Work::Landed { landing }.into());
+        }
+        if !bodies.is_empty()
+            && let Err(error) = store.submit(node.id, None, bodies).await
+        {
+            tracing::warn!(task = %node.id, %error, "a merge could not be noted in the session");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::base::{Fault, TaskId, TurnId};
 use crate::engine::review::{DiffWish, Range, Receipt, Seen, TaskDiff, TurnView};
 use crate::git::diff::{self, End, Wish};
 use crate::git::{Checkout, Error, Worktrees};
+use crate::model::{Project, Tree};
 use crate::store::{Sessions, StoreError};
 
 /// Where a task works and where its work goes, as the tree has it.
@@ -36,11 +37,43 @@ pub struct Spot {
 pub struct Reader {
     pub(in crate::engine) worktrees: Worktrees,
     pub(in crate::engine) sessions: Sessions,
+    /// Whether states of files may be taken: only one process may.
+    captures: bool,
+}
+
+impl Spot {
+    /// Returns where a task works, as a tree has it. `verify`: what checks the project's work.
+    pub fn of(
+        tree: &Tree,
+        task: TaskId,
+        project: &Project,
+        verify: Option<&str>,
+        receipt: Option<Receipt>,
+    ) -> Option<Self> {
+        let (node, base, is_root) = (tree.get(task)?, project.base_branch.clone(), task == tree.root_id());
+        let above = tree.ancestors(task).find_map(|above| above.branch.clone());
+        Some(Self {
+            task,
+            worktree: if is_root { Some(project.path.clone()) } else { node.worktree.clone() },
+            branch: if is_root { Some(base.clone()) } else { node.branch.clone() },
+            above: above.unwrap_or_else(|| base.clone()),
+            base,
+            is_root,
+            verify: node.verify.clone().or_else(|| verify.map(str::to_owned)),
+            receipt,
+        })
+    }
 }
 
 impl Reader {
-    pub fn new(worktrees: Worktrees, sessions: Sessions) -> Self {
-        Self { worktrees, sessions }
+    /// A reader in the process that has the project.
+    pub(in crate::engine) fn new(worktrees: Worktrees, sessions: Sessions) -> Self {
+        Self { worktrees, sessions, captures: true }
+    }
+
+    /// A reader that may look while another process works.
+    pub fn looking(worktrees: Worktrees, sessions: Sessions) -> Self {
+        Self { worktrees, sessions, captures: false }
     }
 
     /// Returns the turns of a task's conversation, oldest first.
@@ -59,7 +92,7 @@ impl Reader {
         let files = Wish { whitespace: wish.whitespace, context: wish.context, only: wish.only, ..Wish::default() };
         let state = match (&spot.worktree, &now) {
             // What was looked at is kept as it was before it was looked at: nothing counts as seen that was not there.
-            (Some(path), End::Worktree) => self.worktrees.state(path).await.ok(),
+            (Some(path), End::Worktree) if self.captures => self.worktrees.state(path).await.ok(),
             (_, _) => None,
         };
         let (old, new, names) = match wish.range {
@@ -128,8 +161,8 @@ impl Reader {
     /// Returns the present state in the form that snapshots have: with the bytes as they lie on the disk.
     async fn as_kept(&self, checkout: &Checkout, now: End) -> Result<End, Fault> {
         match now {
-            End::Worktree => Ok(End::Tree(self.worktrees.state(&checkout.path).await?)),
-            End::Commit(_) | End::Tree(_) | End::Empty => Ok(now),
+            End::Worktree if self.captures => Ok(End::Tree(self.worktrees.state(&checkout.path).await?)),
+            End::Worktree | End::Commit(_) | End::Tree(_) | End::Empty => Ok(now),
         }
     }
 }

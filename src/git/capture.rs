@@ -202,9 +202,19 @@ async fn seed(checkout: &Checkout, index: &Path) -> Result<(), Error> {
         Ok(true)
     })
     .await?;
-    if !copied || !converts(checkout, index).await? {
+    if !copied {
         return Ok(());
     }
+    if converts(checkout, index).await? {
+        forget_converted(checkout, index).await?;
+    }
+    // A fresh worktree's files are as old as its index, and git would read every one of them each time it looks. What it
+    // finds now it remembers. That some differ is no failure.
+    checkout.git(["update-index", "-q", "--refresh"]).index(index).raw().long(None).answer().await.map(drop)
+}
+
+/// Makes our index forget what it knows of files whose stored form is not what lies on the disk.
+async fn forget_converted(checkout: &Checkout, index: &Path) -> Result<(), Error> {
     let format = "--format=%(objectmode) %(objectname) %(objectsize)%x09%(path)";
     let listed = checkout.git(["ls-files", "-z", format]).index(index).long(None).run().await?;
     let here = checkout.clone();

@@ -22,7 +22,7 @@ use super::worktree::Worktrees;
 use crate::base::TaskId;
 pub use crate::model::work::How;
 pub use land::{Side, Sides};
-pub use recover::Recovered;
+pub use recover::{Recovered, Undoable};
 
 /// A branch to be brought into another.
 #[derive(Clone, Debug)]

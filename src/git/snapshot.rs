@@ -17,6 +17,7 @@ use super::error::{Error, blocking};
 use super::program::{Checkout, OURSELVES};
 use super::refs;
 use super::smudge;
+use super::status;
 use super::worktree::Worktrees;
 use super::worktree_files::{self, Change};
 use crate::base::{TaskId, TurnId};
@@ -95,6 +96,37 @@ impl Worktrees {
         let _place = self.place(path).await;
         let checkout = self.checkout(path).await?;
         Ok(capture(&checkout, Some(FILE_CAP), Safety::Os).await?.tree.to_string())
+    }
+
+    /// Returns the commit that a checkout stands on.
+    pub async fn head(&self, checkout: &Checkout) -> Result<String, Error> {
+        let checkout = checkout.clone();
+        blocking(move || {
+            let repository = checkout.open()?;
+            let head = repository.head().and_then(|head| head.peel_to_commit()).map_err(Error::read(&checkout.path))?;
+            Ok(head.id().to_string())
+        })
+        .await
+    }
+
+    /// Moves the branch that a worktree stands on to another commit. The index follows, the files stay. Nothing happens if
+    /// it is there already, or if the worktree stands elsewhere. Returns where the branch was, if it was moved.
+    pub async fn move_branch(&self, path: &Path, branch: &str, to: &str) -> Result<Option<String>, Error> {
+        let _place = self.place(path).await;
+        let checkout = self.checkout(path).await?;
+        if entry::head(&checkout.git_dir) != Head::Branch(branch.to_owned()) {
+            return Ok(None);
+        }
+        if let Some(operation) = status::operation(&checkout.git_dir) {
+            return Err(Error::Unfinished { path: checkout.path, operation: operation.to_string() });
+        }
+        let (here, name) = (checkout.clone(), branch.to_owned());
+        let tip = blocking(move || refs::branch_tip(&here.open()?, &name)).await?.map(|tip| tip.to_string());
+        if tip.as_deref() == Some(to) {
+            return Ok(None);
+        }
+        checkout.git(["reset", "-q", "--mixed"]).argument(to).long(None).run_patiently().await?;
+        Ok(tip)
     }
 
     /// Returns the commits that a checkout has and `head` has not, newest first: their ids and first lines.

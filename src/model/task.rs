@@ -120,6 +120,9 @@ pub struct TaskNode {
     pub cwd: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<MicroUsd>,
+    /// What checks its work. Nothing: whatever checks the project's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
     pub edited_by: EditedBy,
     #[serde(default, skip_serializing_if = "Recurring::is_none")]
     pub recurring: Recurring,
@@ -158,6 +161,7 @@ impl TaskNode {
             worktree: None,
             cwd: None,
             budget: None,
+            verify: None,
             edited_by: EditedBy::Agent,
             recurring: Recurring::None,
             round: None,

@@ -23,6 +23,12 @@ pub enum Work {
     Rewound { rewound: Rewound },
     /// The last rewind was taken back.
     Redone { at: Timestamp },
+    /// Files are about to go back. Without a word on how that ended, it is finished at the next start.
+    Moving { moving: Moving },
+    /// It did not work out.
+    Stayed { reason: String },
+    /// The person has looked at the work with which a run ended, and it counts.
+    Approved { exit: EventId, at: Timestamp },
 }
 
 impl Work {
@@ -31,9 +37,13 @@ impl Work {
         match self {
             Self::Verified { receipt } => receipt.output.clone(),
             Self::Reviewed { round } => round.to_string(),
-            Self::Landed { .. } | Self::LandingUndone { .. } | Self::Rewound { .. } | Self::Redone { .. } => {
-                String::new()
-            }
+            Self::Stayed { reason } => reason.clone(),
+            Self::Landed { .. }
+            | Self::LandingUndone { .. }
+            | Self::Rewound { .. }
+            | Self::Redone { .. }
+            | Self::Moving { .. }
+            | Self::Approved { .. } => String::new(),
         }
     }
 }
@@ -63,6 +73,9 @@ impl fmt::Display for Work {
                 Extent::Both => "conversation and files were rewound",
             }),
             Self::Redone { .. } => f.write_str("the rewind was taken back"),
+            Self::Moving { .. } => f.write_str("files are going back"),
+            Self::Stayed { .. } => f.write_str("files could not go back"),
+            Self::Approved { .. } => f.write_str("approved by you"),
         }
     }
 }
@@ -214,6 +227,30 @@ impl Extent {
     pub fn has_files(self) -> bool {
         matches!(self, Self::Files | Self::Both)
     }
+}
+
+/// Where a conversation and its files go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aim {
+    /// To right after a turn. Nothing: to the very beginning.
+    After(Option<TurnId>),
+    /// To right before a message was read.
+    Before(MessageId),
+    /// To where they were before the last rewind.
+    Redo,
+}
+
+/// A rewind that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moving {
+    pub aim: Aim,
+    pub extent: Extent,
+    /// The snapshot of the files before, by the turn it is kept under.
+    pub files: TurnId,
+    /// What is to be said instead of the message that is gone back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
 }
 
 /// A rewind, with what takes it back.

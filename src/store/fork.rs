@@ -6,9 +6,12 @@ use crate::store::chain::ActiveChain;
 use crate::store::session::{Sessions, is_conversation};
 use crate::store::{StoreError, line};
 
-/// Returns the conversation that a copy of `task` starts with.
-pub(super) fn source(sessions: &Sessions, task: TaskId) -> Result<ActiveChain, StoreError> {
-    let chain = sessions.active_lines(task)?;
+/// Returns the conversation that a copy of `task` starts with: as it is, or as it was when `at` was its head.
+pub(super) fn source(sessions: &Sessions, task: TaskId, at: Option<EventId>) -> Result<ActiveChain, StoreError> {
+    let chain = match at {
+        Some(event) => sessions.active_lines_at(task, event)?,
+        None => sessions.active_lines(task)?,
+    };
     let (events, lines): (Vec<_>, Vec<_>) =
         chain.events.into_iter().zip(chain.lines).filter(|(event, _)| is_conversation(&event.body)).unzip();
     if events.is_empty() {

@@ -88,14 +88,22 @@ impl Sessions {
 
     /// Returns the chain that was active when `event` was the head.
     pub fn active_at(&self, task: TaskId, event: EventId) -> Result<Active, StoreError> {
+        let ActiveChain { events, damage, .. } = self.chain_at(task, event, Lines::Drop)?;
+        Ok(Active { events, head: Some(event), damage })
+    }
+
+    fn chain_at(&self, task: TaskId, event: EventId, lines: Lines) -> Result<ActiveChain, StoreError> {
         let found = self.with_file(task, |file, tail| {
             let Some(offset) = end_of(file, tail.good, event)? else { return Ok(None) };
             let walk = Walk::resume(file, Position { offset, want: Some(event) })?;
-            chain::active(walk, Lines::Drop).map(Some)
+            chain::active(walk, lines).map(Some)
         })?;
-        let ActiveChain { events, damage, .. } =
-            found.flatten().ok_or(StoreError::UnknownEvent { session: task, event })?;
-        Ok(Active { events, head: Some(event), damage })
+        found.flatten().ok_or(StoreError::UnknownEvent { session: task, event })
+    }
+
+    /// As [`Sessions::active_at`], with the exact lines, for copying.
+    pub(in crate::store) fn active_lines_at(&self, task: TaskId, event: EventId) -> Result<ActiveChain, StoreError> {
+        self.chain_at(task, event, Lines::Keep)
     }
 
     /// Returns the active chain with its exact lines, for copying.

@@ -15,7 +15,7 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use crate::base::{Clock, IdSource, RunId, TaskId};
+use crate::base::{Clock, EventId, IdSource, RunId, TaskId};
 use crate::model::event::{Body, Event};
 use crate::store::disk::Disk;
 use crate::store::session::Sessions;
@@ -56,6 +56,8 @@ enum Command {
     Copy {
         from: TaskId,
         to: TaskId,
+        /// The last event that is copied. Nothing: the head.
+        at: Option<EventId>,
         copy: Box<dyn CopyPlan>,
         answer: Answer,
     },
@@ -171,7 +173,18 @@ impl Store {
         to: TaskId,
         plan: impl CopyPlan + 'static,
     ) -> Result<Vec<Event>, StoreError> {
-        self.ask(|answer| Command::Copy { from, to, copy: Box::new(plan), answer }).await
+        self.ask(|answer| Command::Copy { from, to, at: None, copy: Box::new(plan), answer }).await
+    }
+
+    /// As [`Store::copy_session`], with the conversation as it was when `at` was its head.
+    pub async fn copy_session_at(
+        &self,
+        from: TaskId,
+        to: TaskId,
+        at: EventId,
+        plan: impl CopyPlan + 'static,
+    ) -> Result<Vec<Event>, StoreError> {
+        self.ask(|answer| Command::Copy { from, to, at: Some(at), copy: Box::new(plan), answer }).await
     }
 
     /// Saves and closes the session's file, after everything that was asked before.

@@ -198,6 +198,7 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         catalogue: Catalogue::default(),
         tools,
         preparer: Arc::new(preparer),
+        keeper: None,
         purse: Purse::default(),
         // The agent does the same thing over and over, which is not what is measured here.
         limits: Limits { may_repeat: true, ..Limits::default() },

@@ -55,6 +55,8 @@ mod engine_simulation;
 #[cfg(test)]
 mod engine_support;
 #[cfg(test)]
+mod engine_work;
+#[cfg(test)]
 mod git_archive;
 #[cfg(test)]
 mod git_diff;

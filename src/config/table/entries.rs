@@ -5,6 +5,7 @@ use super::{Key, Kind, Names, Rule};
 const SPENDS: &str = "it decides whose money is spent and which company sees the code";
 const REACHES: &str = "it holds credentials and hosts";
 const RUNS: &str = "it is a command that would run on your machine";
+const COUNTS: &str = "it decides what counts without you";
 const PRICES: &str = "prices decide when a budget stops";
 const CHOOSES: &str = "it decides what agents may do on your machine";
 const KEEPS: &str = "it decides what is kept on your disk";
@@ -85,6 +86,9 @@ pub const KEYS: &[Key] = &[
         "A shell command that must succeed in the worktree before work counts as done and before it is merged.",
     )
     .person(RUNS),
+    Key::new("review", Kind::Flag, "true", "Whether you look at a task's work before it counts as done.")
+        .or("false")
+        .person(COUNTS),
     Key::new(
         "mcpServers",
         Kind::Map {

@@ -1,12 +1,11 @@
 //! Effects, one by one.
 
 use std::sync::{Arc, OnceLock, PoisonError};
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Driver, Incoming, Parts, Running};
+use super::{Driver, Parts, Running};
 use crate::agent::driver::{Ending, Word, mailbox};
 use crate::agent::fork::Target;
 use crate::agent::purse::{Account, Purse};
@@ -14,16 +13,12 @@ use crate::base::{EventId, MessageId, TaskId};
 use crate::config::{Edit, Layer};
 use crate::engine::machine::{AccountOrder, BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
 use crate::engine::recall;
-use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Update;
-use crate::git::{self, Removal, Wanted, status};
+use crate::git::{self, Removal, Wanted};
 use crate::model::event::{Body, Event};
 use crate::model::message::{Message, Source};
 use crate::store::replace::replace;
 use crate::store::{RealDisk, Sessions, StoreError};
-
-/// How long after something happened in a worktree its difference is measured: several things may follow each other.
-const MEASURE_AFTER: Duration = Duration::from_millis(300);
 
 impl Driver {
     pub(super) fn perform(&mut self, effect: Effect) {
@@ -112,6 +107,12 @@ impl Driver {
                     parts.send(Input::Copied { ticket, result });
                 });
             }
+            Effect::Work { ticket, task, job } => {
+                tokio::spawn(async move {
+                    let result = super::working::carry_out(&parts, task, *job).await;
+                    parts.send(Input::Worked { ticket, result });
+                });
+            }
             Effect::Decide { ticket, hash, approved } => {
                 tokio::task::spawn_blocking(move || {
                     let result = decide(&parts, &hash, approved);
@@ -190,41 +191,14 @@ impl Driver {
     /// Looks at an event on its way to the machine: after work in a worktree its difference is measured anew.
     pub(super) fn noticed(&mut self, task: TaskId, event: &Event) {
         match &event.body {
-            Body::TurnEnded(_) | Body::RunEnded(_) => self.measure(task),
+            Body::TurnEnded(_) | Body::RunEnded(_) | Body::Work(_) => {
+                self.measure(task);
+                self.sweep_soon();
+            }
             Body::Message(Message { id, from: Source::CrossProject { .. }, .. }) => self.parts.post.received(*id),
             _ => {}
         }
     }
-
-    pub(super) fn measure_all(&mut self) {
-        let tasks: Vec<TaskId> = self.machine.tree().all().map(|node| node.id).collect();
-        tasks.into_iter().for_each(|task| self.measure(task));
-    }
-
-    /// Measures how far a task's worktree is from where it began. The latest wish wins.
-    pub(super) fn measure(&mut self, task: TaskId) {
-        let Some((path, base)) = self.machine.worktree_of(task) else { return };
-        let parts = Arc::clone(&self.parts);
-        let measured = async move {
-            tokio::time::sleep(MEASURE_AFTER).await;
-            // It is only for looking at: however many want it, it takes no more than one core from those who work.
-            let turn = parts.measuring.acquire().await;
-            let diff = measure(&parts, &path, &base).await;
-            drop(turn);
-            let _ = parts.incoming.send(Incoming::Diff { task, diff });
-        };
-        self.diffs.insert(task, AbortOnDropHandle::new(tokio::spawn(measured)));
-    }
-}
-
-async fn measure(parts: &Parts, path: &std::path::Path, base: &str) -> Option<DiffStat> {
-    if !path.exists() {
-        return None;
-    }
-    let checkout = parts.worktrees.checkout(path).await.ok()?;
-    let stat = status::diffstat(&checkout, base).await.ok()?;
-    let dirty = status::is_dirty(&checkout).await.unwrap_or_default();
-    Some(DiffStat { files: stat.files, added: stat.added, removed: stat.removed, dirty })
 }
 
 /// Writes into the project's own settings what the person decided about a tool server.

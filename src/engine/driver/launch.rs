@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::effects::failed;
+use super::keeping::TurnKeeper;
 use super::setup::{self, Ready};
 use super::workshop::{self, Bench};
 use super::{Controls, Parts};
@@ -144,6 +145,8 @@ fn setup(
         effort: profile.profile.effort.clone().or_else(|| parts.settings.effort.clone()),
     };
     let notes: Vec<String> = ready.notes.into_iter().chain(bench.notes).collect();
+    let run = RunId::fresh(&parts.ids);
+    let keeper = TurnKeeper { parts: Arc::clone(parts), task: node.id, run, path: place_of(parts, order) };
     let preparer = WorktreePreparer {
         card,
         worktree: ready.path,
@@ -154,7 +157,7 @@ fn setup(
     };
     Setup {
         task: node.id,
-        run: RunId::fresh(&parts.ids),
+        run,
         store: parts.store.clone(),
         provider: chosen.provider,
         gate: chosen.gate,
@@ -171,6 +174,7 @@ fn setup(
         },
         tools: bench.context,
         preparer: Arc::new(preparer),
+        keeper: Some(Arc::new(keeper)),
         purse,
         ids: parts.ids.clone(),
         clock: Arc::clone(&parts.clock),
@@ -178,6 +182,11 @@ fn setup(
         completions: bench.completions,
         rest: Rest::Leave,
     }
+}
+
+/// Returns where a task works, as git has it.
+fn place_of(parts: &Parts, order: &LaunchOrder) -> PathBuf {
+    order.place.as_ref().map_or_else(|| parts.worktrees.main().path.clone(), |place| place.worktree.clone())
 }
 
 fn may_delegate(order: &LaunchOrder, profile: &Usable) -> bool {

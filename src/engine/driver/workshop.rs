@@ -6,8 +6,9 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::{Incoming, Parts};
+use super::{Incoming, Parts, verifying};
 use crate::agent::blobs::StoredBlobs;
+use crate::base::TaskId;
 use crate::engine::door::Door;
 use crate::engine::machine::LaunchOrder;
 use crate::engine::profiles::Toolset;
@@ -77,7 +78,7 @@ async fn registry(
     let door = Door::new(order.node.id, parts.knocks.clone());
     // The root works in the person's own checkout: what is uncommitted there may be theirs.
     let clean: Option<Arc<dyn Clean>> =
-        (!is_root).then(|| Arc::new(Worktree { parts: Arc::clone(parts), path: root.to_owned() }) as Arc<dyn Clean>);
+        (!is_root).then(|| Arc::new(Worktree::new(parts, order, root)) as Arc<dyn Clean>);
     let access = Access {
         finish: Arc::new(Finish::new(door.clone(), clean)),
         door,
@@ -116,7 +117,17 @@ fn fence(parts: &Parts, root: &Path) -> std::io::Result<Fence> {
 /// A worktree, as `done` looks at it.
 struct Worktree {
     parts: Arc<Parts>,
+    task: TaskId,
     path: std::path::PathBuf,
+    /// What checks the work in it.
+    verify: Option<String>,
+}
+
+impl Worktree {
+    fn new(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Self {
+        let verify = order.node.verify.clone().or_else(|| parts.settings.verify.clone());
+        Self { parts: Arc::clone(parts), task: order.node.id, path: root.to_owned(), verify }
+    }
 }
 
 impl Clean for Worktree {
@@ -131,6 +142,24 @@ impl Clean for Worktree {
                 files.push(format!("and {} more", dirty.count() - files.len()));
             }
             Ok(files)
+        })
+    }
+
+    fn verify(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let command = self.verify.as_deref()?;
+            let path = &self.path;
+            match verifying::checked(&self.parts, self.task, path, command).await {
+                Ok(receipt) if receipt.passed() => None,
+                Ok(receipt) => {
+                    let how = receipt.exit.map_or_else(
+                        || "did not come to its end".to_owned(),
+                        |code| format!("failed with exit code {code}"),
+                    );
+                    Some(format!("the project's check `{command}` {how}. The end of what it said:\n{}", receipt.output))
+                }
+                Err(fault) => Some(format!("the project's check `{command}` could not be run: {fault}")),
+            }
         })
     }
 }

@@ -111,6 +111,9 @@ impl Machine {
                 .hint("`mxd asks` lists what is open"));
         };
         let answer = read(&ask, reply)?;
+        if ask.kind == AskKind::Review {
+            return self.answer_review(now, ticket, task, &ask, answer);
+        }
         if ask.kind == AskKind::McpApproval {
             return self.decide(ticket, task, &ask, answer);
         }
@@ -169,6 +172,10 @@ impl Machine {
         let Some(decision) = life.state.decisions.iter().find(|decision| decision.ask.id == answered.id) else {
             return;
         };
+        // Work that was looked at counts; nobody has to be woken for that.
+        if decision.ask.kind == AskKind::Review {
+            return;
+        }
         if !is_cancel(&decision.answer) {
             return self.wake(now, task, Place::First);
         }

@@ -28,6 +28,9 @@ impl Machine {
             self.complete(now, task, Sent::Perhaps);
             self.tell_of_failure(now, task);
         }
+        for &task in &tasks {
+            self.finish_moving(task);
+        }
         for task in tasks {
             self.reconsider(now, task);
         }

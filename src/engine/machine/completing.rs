@@ -76,6 +76,9 @@ impl Machine {
         if last.notified {
             return self.record(now, task, verdict, result);
         }
+        if verdict == Verdict::Passed && self.awaits_review(task, event) {
+            return;
+        }
         let id = completion_id(event);
         match sent {
             Sent::No => self.announce(now, task, verdict, result, id),

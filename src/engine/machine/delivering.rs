@@ -12,6 +12,7 @@ use crate::model::AskKind;
 use crate::model::event::{Body, Event, MessagesWithdrawn};
 use crate::model::message::{Message, Source, TreeAction};
 use crate::model::task::Status;
+use crate::model::work::Work;
 
 /// How a message is handed over once it is in its session.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +115,7 @@ impl Machine {
                 self.out.extend(ticket.map(reply));
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
+            Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
             Some(Pending::Recall(..) | Pending::Decision(_)) => {}
             Some(Pending::WriteDown(then)) => self.saved(now, *then),
@@ -140,6 +142,7 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
+            Some(Pending::Work(waiting)) => self.work_failed(now, &waiting, fault()),
             Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_)) | None => {
                 let text = format!("an event could not be kept: {reason}");
                 self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
@@ -168,6 +171,7 @@ impl Machine {
             Body::RunEnded(_) => self.complete_if_done(now, task),
             Body::DoneNotified(notified) => self.settle_completion(now, task, notified),
             Body::SessionConfig(config) => self.life(task).model = Some(config.model.clone()),
+            Body::Work(Work::Approved { .. }) => self.complete_if_done(now, task),
             Body::AskWithdrawn(_) | Body::MessagesWithdrawn(_) if event.run.is_none() => self.hear(task, event),
             Body::AskWithdrawn(_)
             | Body::MessagesWithdrawn(_)
@@ -241,7 +245,8 @@ impl Machine {
         let message = Message { images: outgoing.images, ..self.message(now, Source::User, outgoing.text) };
         let forwarded = message.body.clone();
         let outcome = Outcome::Sent(message.id);
-        self.deliver(task, message, Plan::of_person(mode), Pending::Reply(ticket, outcome));
+        let with = self.withdraw_review(task, "the person spoke to the agent instead");
+        self.deliver_with(task, with, message, Plan::of_person(mode), Pending::Reply(ticket, outcome));
         let from = Source::UserMessageForwarded { task, title, woke };
         self.tell_above(now, task, &from, &forwarded);
         Ok(())

@@ -68,6 +68,30 @@ impl Machine {
         draft: &Draft,
         start: Start,
     ) -> Result<TaskId, Fault> {
+        let id = self.add_task(now, actor, parent, before, draft, start)?;
+        let title = self.tree.get(id).map(|node| node.title.clone()).unwrap_or_default();
+        let then = match start {
+            Start::Now => Then::Begin { asker, task: id, above: parent, by: actor },
+            Start::Later | Start::Draft => {
+                let hint = self.rounds_hint(id);
+                Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\".{hint}"))
+            }
+        };
+        let plan = self.plan_change(id, Recurring::None, None, draft.schedule.clone());
+        self.commit([id, parent], then.after_writing(plan));
+        Ok(id)
+    }
+
+    /// Hangs a new task into the tree. The caller saves it.
+    pub(super) fn add_task(
+        &mut self,
+        now: Timestamp,
+        actor: Actor,
+        parent: TaskId,
+        before: Option<TaskId>,
+        draft: &Draft,
+        start: Start,
+    ) -> Result<TaskId, Fault> {
         let above = self.node(parent)?;
         if above.status == Status::Closed {
             return Err(Fault::user(format!("\"{}\" is closed: nothing can be made below it", above.title)));
@@ -112,15 +136,6 @@ impl Machine {
         if actor == Actor::Person {
             self.note_edit(now, id, &title, TreeAction::Created, &draft.description);
         }
-        let then = match start {
-            Start::Now => Then::Begin { asker, task: id, above: parent, by: actor },
-            Start::Later | Start::Draft => {
-                let hint = self.rounds_hint(id);
-                Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\".{hint}"))
-            }
-        };
-        let plan = self.plan_change(id, Recurring::None, None, draft.schedule.clone());
-        self.commit([id, parent], then.after_writing(plan));
         Ok(id)
     }
 
@@ -207,6 +222,10 @@ impl Machine {
             node.budget = changes.budget.unwrap_or(node.budget);
             node.colour = changes.colour.unwrap_or(node.colour);
             node.recurring = changes.recurring.unwrap_or(node.recurring);
+            if let Some(verify) = &changes.verify {
+                node.verify =
+                    verify.as_ref().map(|command| command.trim().to_owned()).filter(|command| !command.is_empty());
+            }
             match changes.draft {
                 Some(true) => node.status = Status::Draft,
                 Some(false) => node.status = Status::Pending,
@@ -320,6 +339,11 @@ fn describe(changes: &Changes) -> String {
     }
     if changes.budget.is_some() {
         parts.push("its budget".to_owned());
+    }
+    match &changes.verify {
+        Some(Some(command)) => parts.push(format!("what checks its work: `{}`", command.trim())),
+        Some(None) => parts.push("what checks its work: whatever checks the project's".to_owned()),
+        None => {}
     }
     if changes.recurring.is_some() || changes.schedule.is_some() {
         parts.push("when it comes round".to_owned());

@@ -6,17 +6,21 @@ use std::sync::Arc;
 
 use crate::agent::driver::Ending;
 use crate::agent::machine::Delivery;
-use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
+use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
 use crate::config::recurring::{Facts, PlanChange};
 use crate::engine::command::{Command, Outcome};
+use crate::engine::reading::Spot;
 use crate::engine::recall::Recalled;
 use crate::engine::request::Request;
+use crate::engine::review::{Conflict, Extent, How, Landing, Receipt};
+use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Notice;
 use crate::model::event::{Body, BudgetScope, Event, InterruptReason};
 use crate::model::fold::SessionState;
 use crate::model::message::Message;
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
+use crate::model::work::{Aim, Moving, Rewound};
 use crate::model::{Live, Project};
 
 /// A number that joins a question with its answer.
@@ -35,13 +39,26 @@ pub struct Limits {
     pub budget: Option<MicroUsd>,
     /// What the whole project may cost from now on.
     pub project_budget: Option<MicroUsd>,
+    /// What checks the work of tasks that say nothing else.
+    pub verify: Option<String>,
+    /// Whether the person looks at work before it counts as done.
+    pub review: bool,
     /// Nothing is launched: only what is said and changed is kept.
     pub hold: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_depth: 3, max_running: 8, clarify_timeout: None, budget: None, project_budget: None, hold: false }
+        Self {
+            max_depth: 3,
+            max_running: 8,
+            clarify_timeout: None,
+            budget: None,
+            project_budget: None,
+            verify: None,
+            review: false,
+            hold: false,
+        }
     }
 }
 
@@ -144,6 +161,11 @@ pub enum Input {
     Copied {
         ticket: Ticket,
         result: Result<usize, String>,
+    },
+    /// A job with a task's work is done, or could not be.
+    Worked {
+        ticket: Ticket,
+        result: Result<Worked, Fault>,
     },
     /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
     Recalled {
@@ -277,6 +299,12 @@ pub enum Effect {
         title: String,
         description: String,
     },
+    /// Do something with a task's work. Answered by [`Input::Worked`].
+    Work {
+        ticket: Ticket,
+        task: TaskId,
+        job: Box<Job>,
+    },
     /// Make the files of recurring tasks say what the tree says. Answered by [`Input::WrittenDown`].
     WriteDown {
         ticket: Ticket,
@@ -358,4 +386,103 @@ pub struct AccountOrder {
     pub scope: BudgetScope,
     pub limit: MicroUsd,
     pub spent: MicroUsd,
+}
+
+/// Something to be done with a task's work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// Run its check and keep the receipt.
+    Verify(Spot),
+    /// Bring its branch into another, checked first.
+    Land {
+        spot: Spot,
+        target: String,
+        how: How,
+        message: String,
+    },
+    /// Take a landing back. Nothing: the last one that the repository knows of.
+    UndoLanding {
+        undo: Option<String>,
+    },
+    /// Find out what a merge would be up against.
+    Foresee {
+        branch: String,
+        target: String,
+    },
+    GoBack(GoBack),
+    /// Copy conversation and files into a task that has neither.
+    Fork {
+        from: Spot,
+        at: Option<TurnId>,
+        place: Place,
+        title: String,
+        description: String,
+    },
+    /// Measure how much it changed.
+    Measure {
+        worktree: PathBuf,
+        base: String,
+    },
+}
+
+/// A way back, or forth again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoBack {
+    pub spot: Spot,
+    pub aim: Aim,
+    pub extent: Extent,
+    /// What is to be said instead of the message that is gone back to.
+    pub words: Option<String>,
+    /// The rewind that is taken back.
+    pub rewound: Option<Rewound>,
+    /// A crash interrupted it: this is what it had begun with.
+    pub begun: Option<Moving>,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub enum Worked {
+    Verified(Receipt),
+    /// The check failed, so nothing was landed.
+    CheckFailed(Receipt),
+    Landed {
+        landing: Landing,
+        /// The checkout that has the new files. Nothing: only the branch moved.
+        checkout: Option<PathBuf>,
+    },
+    NothingToLand,
+    Conflicts(Vec<Conflict>),
+    Undone {
+        undo: String,
+        target: String,
+        checkout: Option<PathBuf>,
+    },
+    Foreseen {
+        behind: usize,
+        conflicts: Vec<Conflict>,
+    },
+    WentBack(Went),
+    Forked,
+    Measured(Option<DiffStat>),
+}
+
+/// Where conversation and files went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Went {
+    /// Where the conversation was.
+    pub head: Option<EventId>,
+    /// The last event that stays.
+    pub event: Option<EventId>,
+    /// The last turn that stays.
+    pub turn: Option<TurnId>,
+    /// The state of the files now: the turn it is kept under, and the tree.
+    pub state: Option<(TurnId, String)>,
+    /// The snapshot of the files before.
+    pub files: Option<TurnId>,
+    /// Where the branch was, if it was moved.
+    pub branch: Option<String>,
+    /// What was read together with the message that was gone back to.
+    pub others: Vec<Message>,
+    /// That message itself.
+    pub message: Option<Message>,
 }

@@ -1,13 +1,17 @@
 //! What is to be seen: views of tasks, made from the tree, the folds and the runs.
 
+use std::collections::BTreeMap;
+
 use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
 use crate::engine::profiles::Profiles;
 use crate::engine::reading::Spot;
+use crate::engine::review::{Clash, Drift};
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
 use crate::model::fold::RunningProcess;
+use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Facts;
 
 impl Machine {
@@ -55,6 +59,8 @@ impl Machine {
             last: state.activity.at,
             model: life.model.clone(),
             diff: life.diff,
+            clashes: life.clashes.clone(),
+            drift: life.drift,
             receipt: state.work.receipt.clone(),
             landing: state.work.landing.clone(),
             can_redo: state.work.rewound.is_some(),
@@ -63,10 +69,35 @@ impl Machine {
         })
     }
 
-    /// Takes note of how much a task's branch differs from where it began.
-    pub fn set_diff(&mut self, task: TaskId, diff: Option<DiffStat>) {
-        if self.lives.get(&task).is_some_and(|life| life.diff != diff) {
-            self.life(task).diff = diff;
+    /// Takes note of how much a task's branch differs from where it began, and how far it is from where it goes.
+    pub fn set_diff(&mut self, task: TaskId, diff: Option<DiffStat>, drift: Option<Drift>) {
+        if self.lives.get(&task).is_some_and(|life| (life.diff, life.drift) != (diff, drift)) {
+            let life = self.life(task);
+            (life.diff, life.drift) = (diff, drift);
+        }
+    }
+
+    /// Returns the branches that are being worked on, or wait to be merged.
+    pub fn live_branches(&self) -> Vec<(TaskId, String)> {
+        let is_live = |node: &&TaskNode| {
+            node.worktree.is_some() && matches!(node.status, Status::InProgress | Status::Passed | Status::Failed)
+        };
+        self.tree.all().filter(is_live).filter_map(|node| Some((node.id, node.branch.clone()?))).collect()
+    }
+
+    /// Takes note of which tasks' branches would conflict.
+    pub fn set_clashes(&mut self, pairs: &[(TaskId, TaskId, Vec<String>)]) {
+        let mut clashes: BTreeMap<TaskId, Vec<Clash>> = BTreeMap::new();
+        for (one, other, files) in pairs {
+            clashes.entry(*one).or_default().push(Clash { with: *other, files: files.clone() });
+            clashes.entry(*other).or_default().push(Clash { with: *one, files: files.clone() });
+        }
+        let tasks: Vec<TaskId> = self.lives.keys().copied().collect();
+        for task in tasks {
+            let now = clashes.remove(&task).unwrap_or_default();
+            if self.lives.get(&task).is_some_and(|life| life.clashes != now) {
+                self.life(task).clashes = now;
+            }
         }
     }
 
@@ -77,19 +108,10 @@ impl Machine {
 
     /// Returns where a task works and where its work goes.
     pub fn spot_of(&self, task: TaskId) -> Result<Spot, Fault> {
-        let node = self.node(task)?;
-        let (project, is_root) = (&self.ground.project, task == self.tree.root_id());
+        self.node(task)?;
         let receipt = self.state(task).and_then(|state| state.work.receipt.clone());
-        Ok(Spot {
-            task,
-            worktree: if is_root { Some(project.path.clone()) } else { node.worktree.clone() },
-            branch: if is_root { Some(project.base_branch.clone()) } else { node.branch.clone() },
-            above: self.base_of(task),
-            base: project.base_branch.clone(),
-            is_root,
-            verify: None,
-            receipt,
-        })
+        Spot::of(&self.tree, task, &self.ground.project, self.limits.verify.as_deref(), receipt)
+            .ok_or_else(|| Fault::internal("a task that was there a moment ago is gone"))
     }
 
     pub(super) fn facts(&self, task: TaskId) -> Facts {

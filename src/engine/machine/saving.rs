@@ -40,6 +40,8 @@ pub(super) enum Then {
     /// The task has another one above it: if it has ended, that one is told.
     Moved(TaskId),
     Removed(Vec<TaskId>),
+    /// A task was made that is to continue another one.
+    Fork(Box<crate::engine::machine::rewinding::Forking>),
     /// The files of recurring tasks follow the tree; then the rest.
     WriteDown {
         change: PlanChange,
@@ -138,6 +140,7 @@ impl Machine {
                 self.tell_of_failure(now, task);
             }
             Then::Removed(tasks) => self.forget(&tasks),
+            Then::Fork(forking) => self.fork_work(*forking),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
             Then::WriteDown { change, then } => {
                 let ticket = self.number();
@@ -178,6 +181,10 @@ impl Machine {
             Then::Moved(task) => {
                 self.complete_if_done(now, task);
                 self.tell_of_failure(now, task);
+            }
+            Then::Fork(forking) => {
+                let fault = Fault::environment(format!("nothing was changed: {text}"));
+                self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
             }
             Then::Removed(tasks) => self.let_go(now, &tasks),
             Then::WriteDown { then, .. } => self.unsaved(now, *then, text),

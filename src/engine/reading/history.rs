@@ -88,7 +88,7 @@ impl History {
                     turn.event = event.id;
                 }
             }
-            Body::Snapshot(kept) => self.kept(kept.turn, &kept.tree, event.id),
+            Body::Snapshot(kept) => self.kept(kept.turn, &kept.tree),
             Body::Work(Work::Rewound { rewound }) if rewound.extent.has_files() => {
                 if let Ok(state) = self.state_after(rewound.to) {
                     self.last = Some(state);
@@ -134,19 +134,19 @@ impl History {
         }
     }
 
-    fn kept(&mut self, turn: TurnId, state: &str, event: EventId) {
+    /// Takes in a state. It is kept while the next turn is under way, and may come in after that has ended.
+    fn kept(&mut self, turn: TurnId, state: &str) {
         let changed = self.last.as_deref() != Some(state);
         self.last = Some(state.to_owned());
-        match self.turns.last_mut() {
-            // The last turn's own, or something that happened to the files after it.
-            Some(last) => {
-                last.state = Some(state.to_owned());
-                if last.turn == turn {
-                    last.changed |= changed;
-                    last.event = last.event.max(event);
-                }
-            }
+        let at = self.turns.iter().rposition(|view| view.turn == turn);
+        // Without a turn of its own it is something that happened to the files since the last one.
+        let from = at.or(self.turns.len().checked_sub(1));
+        match from {
+            Some(from) => self.turns[from..].iter_mut().for_each(|view| view.state = Some(state.to_owned())),
             None => self.first = Some(state.to_owned()),
+        }
+        if let Some(at) = at {
+            self.turns[at].changed |= changed;
         }
     }
 

@@ -68,14 +68,14 @@ fn a_turn_ends_with_the_results_of_its_calls_and_the_state_that_was_kept_then() 
     chain.kept(start, "start");
     let asked = chain.message(Source::User, "please do it");
     chain.read(&[asked]);
-    let (first, _) = chain.turn("doing");
-    let kept = chain.kept(first, "one");
+    let (first, ran) = chain.turn("doing");
+    chain.kept(first, "one");
     let (second, result) = chain.turn("looking");
 
     let turns = &chain.history.turns;
     assert_eq!((turns[0].number, turns[0].prompt.as_str(), turns[0].message), (1, "please do it", Some(asked)));
     assert_eq!((turns[0].said.as_str(), turns[0].calls.as_slice()), ("doing", ["bash".to_owned()].as_slice()));
-    assert_eq!((turns[0].changed, turns[0].state.as_deref(), turns[0].event), (true, Some("one"), kept));
+    assert_eq!((turns[0].changed, turns[0].state.as_deref(), turns[0].event), (true, Some("one"), ran));
     assert_eq!((turns[1].changed, turns[1].state.as_deref(), turns[1].event), (false, Some("one"), result));
     assert_eq!((turns[1].prompt.as_str(), turns[1].message), ("", None));
 
@@ -102,6 +102,17 @@ fn a_message_can_be_gone_back_to_with_what_was_read_beside_it() {
     assert!(before > Some(result));
     assert_eq!(others.iter().map(|other| other.body.as_str()).collect::<Vec<_>>(), ["a notice"]);
     assert!(chain.history.before(MessageId::fresh(&chain.ids)).is_none());
+}
+
+#[test]
+fn a_state_that_is_kept_late_belongs_to_its_turn_and_to_those_after() {
+    let mut chain = Chain::new();
+    let (first, _) = chain.turn("first");
+    let (second, _) = chain.turn("second");
+    chain.kept(first, "one");
+    let changed: Vec<bool> = chain.history.turns.iter().map(|view| view.changed).collect();
+    assert_eq!(changed, [true, false]);
+    assert_eq!(chain.history.around(second).unwrap(), ("one".to_owned(), "one".to_owned()));
 }
 
 #[test]

@@ -96,9 +96,9 @@ impl Reader {
         let path = spot.worktree.as_ref().filter(|path| path.is_dir());
         let path: &PathBuf = path.ok_or_else(|| Fault::user("the task has no worktree whose files could go back"))?;
         let checkout = self.worktrees.checkout(path).await?;
-        let now = self.worktrees.state(path).await?;
+        let now = self.as_kept(&checkout, End::Worktree).await?;
         let wish = Wish { most_files: NAMED, most_lines: 0, ..Wish::default() };
-        let change = diff::between(&checkout, &End::Tree(now), &End::Tree(state.to_owned()), &wish).await?;
+        let change = diff::between(&checkout, &now, &End::Tree(state.to_owned()), &wish).await?;
         let name = |file: &diff::FileDiff| file.path().map(|path| path.display().to_string()).unwrap_or_default();
         preview.files = change.files.iter().map(|file| FileChange { path: name(file), status: file.status }).collect();
         preview.hidden_files = change.hidden_files;

@@ -19,6 +19,11 @@ const NAME_CHARS: usize = 120;
 pub trait Clean: Send + Sync + 'static {
     /// Returns the files that differ from the last commit, new ones included.
     fn uncommitted(&self) -> BoxFuture<'_, Result<Vec<String>, String>>;
+
+    /// Runs the project's check, if there is one. Returns what is wrong with the work.
+    fn verify(&self) -> BoxFuture<'_, Option<String>> {
+        std::future::ready(None).boxed()
+    }
 }
 
 /// The check behind `done`.
@@ -37,8 +42,15 @@ impl Finish {
         if let Err(reason) = self.door.ask(Request::MayFinish { verdict }).await {
             return Some(reason);
         }
-        match self.worktree.as_ref()?.uncommitted().await {
-            Ok(files) if files.is_empty() => None,
+        let worktree = self.worktree.as_ref()?;
+        match worktree.uncommitted().await {
+            // What failed need not pass a check.
+            Ok(files) if files.is_empty() && verdict == Verdict::Failed => None,
+            Ok(files) if files.is_empty() => worktree.verify().await.map(|wrong| {
+                format!(
+                    "{wrong}\n\nMend it, commit, and call done again. If it cannot be mended, the task has failed: say so."
+                )
+            }),
             Ok(files) => Some(left_over(&files)),
             // An agent whose worktree is broken must be able to say that it failed.
             Err(_) if verdict == Verdict::Failed => None,

@@ -13,7 +13,7 @@ use crate::git::status::{self, Dirty};
 use crate::git::worktree::Worktrees;
 
 pub(super) const PENDING: &str = "refs/mxd/pending/";
-const UNDO: &str = "refs/mxd/undo/";
+pub(super) const UNDO: &str = "refs/mxd/undo/";
 const TARGET: &str = "Target: ";
 
 /// A landing as it is noted: which branch goes from where to where.

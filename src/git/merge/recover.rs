@@ -1,11 +1,12 @@
 //! What a crash in the middle of a landing left: finished if the target moved, undone if it did not.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
-use super::land::{Note, PENDING, forget, read_note};
+use super::land::{Note, PENDING, UNDO, forget, read_note};
 use crate::base::TaskId;
 use crate::git::error::{Error, blocking};
 use crate::git::program::Checkout;
@@ -65,6 +66,40 @@ impl Worktrees {
         self.landed(task).await?;
         Ok(Recovered::Finished { task, checkout: checkout.map(|checkout| checkout.path) })
     }
+}
+
+/// A landing that can be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undoable {
+    pub task: TaskId,
+    /// What takes it back.
+    pub undo: String,
+    pub target: String,
+    pub from: String,
+    pub to: String,
+}
+
+impl Worktrees {
+    /// Returns the last landing of every task that can be taken back.
+    pub async fn undoable(&self) -> Result<Vec<Undoable>, Error> {
+        let main = self.main().clone();
+        blocking(move || undoable(&main.open()?)).await
+    }
+}
+
+fn undoable(repository: &Repository) -> Result<Vec<Undoable>, Error> {
+    let mut last: BTreeMap<TaskId, (u64, Undoable)> = BTreeMap::new();
+    for found in repository.references_glob(&format!("{UNDO}*")).map_err(Error::read(repository.path()))?.flatten() {
+        let undo = String::from_utf8_lossy(found.name_bytes()).into_owned();
+        let Some((task, number)) = undo.strip_prefix(UNDO).and_then(|rest| rest.split_once('/')) else { continue };
+        let (Ok(task), Ok(number), Some(id)) = (task.parse(), number.parse(), found.target()) else { continue };
+        let Note { target, from, to, .. } = read_note(repository, id)?;
+        if last.get(&task).is_none_or(|(highest, _)| *highest < number) {
+            let (from, to) = (from.to_string(), to.to_string());
+            last.insert(task, (number, Undoable { task, undo: undo.clone(), target, from, to }));
+        }
+    }
+    Ok(last.into_values().map(|(_, undoable)| undoable).collect())
 }
 
 fn pending(repository: &Repository) -> Result<Vec<(TaskId, Note)>, Error> {

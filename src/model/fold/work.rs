@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::EventId;
 use crate::model::event::{Body, Event};
-use crate::model::work::{Landing, Receipt, Rewound, Work};
+use crate::model::work::{Landing, Moving, Receipt, Rewound, Work};
 
 /// What is in force of what was done with the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +20,12 @@ pub struct WorkDone {
     /// The rewind that can be taken back, as long as nothing was said since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rewound: Option<Rewound>,
+    /// A rewind that has begun and has not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moving: Option<Moving>,
+    /// The end of a run that the person approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<EventId>,
 }
 
 impl WorkDone {
@@ -68,8 +75,11 @@ impl WorkDone {
                 self.landing.take_if(|landing| landing.undo == *undo);
             }
             Work::Reviewed { .. } => self.rounds += 1,
-            Work::Rewound { rewound } => self.rewound = Some(rewound.clone()),
-            Work::Redone { .. } => self.rewound = None,
+            Work::Rewound { rewound } => (self.rewound, self.moving) = (Some(rewound.clone()), None),
+            Work::Redone { .. } => (self.rewound, self.moving) = (None, None),
+            Work::Moving { moving } => self.moving = Some(moving.clone()),
+            Work::Stayed { .. } => self.moving = None,
+            Work::Approved { exit, .. } => self.approved = Some(*exit),
         }
     }
 }

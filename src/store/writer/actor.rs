@@ -95,9 +95,9 @@ impl Actor {
                 let staged = self.stage(session, run, bodies);
                 self.group.settle(session, staged, answer);
             }
-            Command::Copy { from, to, copy, answer } => {
+            Command::Copy { from, to, at, copy, answer } => {
                 self.flush();
-                self.copy(from, to, copy.as_ref(), answer);
+                self.copy(from, to, at, copy.as_ref(), answer);
             }
             Command::Release { session, answer } => {
                 self.flush();
@@ -179,14 +179,20 @@ impl Actor {
         Ok(self.sessions.active(session)?.state())
     }
 
-    fn copy(&mut self, from: TaskId, to: TaskId, plan: &dyn CopyPlan, answer: Answer) {
-        let staged = self.stage_copy(from, to, plan);
+    fn copy(&mut self, from: TaskId, to: TaskId, at: Option<EventId>, plan: &dyn CopyPlan, answer: Answer) {
+        let staged = self.stage_copy(from, to, at, plan);
         self.group.settle(to, staged, answer);
         self.flush();
     }
 
-    fn stage_copy(&mut self, from: TaskId, to: TaskId, plan: &dyn CopyPlan) -> Result<Vec<Event>, StoreError> {
-        let source = fork::source(&self.sessions, from)?;
+    fn stage_copy(
+        &mut self,
+        from: TaskId,
+        to: TaskId,
+        at: Option<EventId>,
+        plan: &dyn CopyPlan,
+    ) -> Result<Vec<Event>, StoreError> {
+        let source = fork::source(&self.sessions, from, at)?;
         fork::check_target(&self.sessions, to)?;
         let head = self.open(to)?.log.head();
         let closing = plan.closing(&source.events);

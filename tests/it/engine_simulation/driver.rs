@@ -80,6 +80,8 @@ impl World {
             Effect::Copy { ticket, from, to, title, description } => {
                 self.jobs.push(Job::Copy { ticket, to, target: Target { source: from, title, description } });
             }
+            // Nobody here asks for it: what becomes of work is tested on real repositories.
+            Effect::Work { .. } => panic!("seed {}: a job that nobody asked for", self.seed),
             Effect::Wake { timer, at } => self.timers.push((at, timer)),
             Effect::Reply { ticket, result } => rules::replied(self, ticket, &result),
             Effect::Respond { ticket, result } => {

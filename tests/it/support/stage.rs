@@ -243,6 +243,7 @@ impl Stage {
             facts: Facts { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),
+            keeper: None,
             purse: (self.purse)(),
             limits: self.limits.clone(),
             ids: self.ids.clone(),

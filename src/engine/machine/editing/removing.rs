@@ -33,7 +33,7 @@ impl Machine {
         held || self.queue.contains(&task) || self.is_completing(task)
     }
 
-    pub(super) fn named(&self, task: TaskId) -> String {
+    pub(in crate::engine::machine) fn named(&self, task: TaskId) -> String {
         self.tree.get(task).map_or_else(|| task.to_string(), |node| format!("\"{}\"", node.title))
     }
 

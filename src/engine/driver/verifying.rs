@@ -1,0 +1,89 @@
+//! Running the check of a task's work, in its worktree, with a receipt that outlives it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::Parts;
+use crate::base::{Fault, RunId, TaskId, text};
+use crate::engine::review::Receipt;
+use crate::git::status;
+use crate::model::work::Work;
+use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
+
+/// How long a check may take.
+const LIMIT: Duration = Duration::from_mins(30);
+/// How much of the end of its output the receipt has.
+const SHOWN: usize = 8_000;
+
+/// Runs a check and keeps its receipt in the session, unless one is there that speaks for exactly this state.
+pub(super) async fn checked(parts: &Parts, task: TaskId, path: &Path, command: &str) -> Result<Receipt, Fault> {
+    let (commit, dirty) = standing(parts, path).await?;
+    if !dirty && let Some(receipt) = last_receipt(parts, task).await {
+        let same = receipt.command == command && receipt.passed() && receipt.covers(&commit);
+        if same {
+            return Ok(receipt);
+        }
+    }
+    verify(parts, task, path, command).await
+}
+
+/// Runs a check and keeps its receipt in the session.
+pub(super) async fn verify(parts: &Parts, task: TaskId, path: &Path, command: &str) -> Result<Receipt, Fault> {
+    let (commit, dirty) = standing(parts, path).await?;
+    let begun = Instant::now();
+    let environment = Environment::new().with(TASK_MARKER, task.to_string());
+    let spec = Spec {
+        environment: parts.agent_git.environment(environment, std::env::vars_os()),
+        shown: command.to_owned(),
+        spool: Some(parts.spill.clone()),
+        records: Some(parts.records.clone()),
+        ..Spec::new(format!("verify-{}", RunId::fresh(&parts.ids)), "bash", path)
+    };
+    let (exit, output, full) = match process::start(spec.arguments(["-c", command])) {
+        Ok(process) => {
+            let exit = tokio::select! {
+                exit = process.gone() => exit.code,
+                () = tokio::time::sleep(LIMIT) => {
+                    process.kill();
+                    process.gone().await;
+                    None
+                }
+            };
+            let (output, full) = said(parts, &process);
+            (exit, output, full)
+        }
+        Err(error) => (None, error.to_string(), None),
+    };
+    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let at = parts.clock.now();
+    let receipt = Receipt { command: command.to_owned(), commit, dirty, exit, at, duration_ms, output, full };
+    parts.store.submit(task, None, vec![Work::Verified { receipt: receipt.clone() }.into()]).await?;
+    Ok(receipt)
+}
+
+/// Returns the commit that a worktree stands on, and whether anything in it is not committed.
+async fn standing(parts: &Parts, path: &Path) -> Result<(String, bool), Fault> {
+    let checkout = parts.worktrees.checkout(path).await?;
+    let commit = parts.worktrees.head(&checkout).await?;
+    let dirty = !status::dirty(&checkout, 1).await?.is_clean();
+    Ok((commit, dirty))
+}
+
+async fn last_receipt(parts: &Parts, task: TaskId) -> Option<Receipt> {
+    let sessions = parts.store.sessions().clone();
+    let read = tokio::task::spawn_blocking(move || sessions.active(task).map(|active| active.state()));
+    read.await.ok()?.ok()?.work.receipt
+}
+
+/// Returns the end of what a check said, and all of it if that is more.
+fn said(parts: &Parts, process: &Process) -> (String, Option<crate::model::BlobRef>) {
+    let glimpse = process.output().glimpse();
+    let whole = glimpse.total <= glimpse.head.len() as u64;
+    let bytes = if whole { &glimpse.head } else { &glimpse.tail };
+    let output = text::suffix(String::from_utf8_lossy(bytes).trim_end(), SHOWN).to_owned();
+    let full = glimpse.file.as_deref().filter(|_| glimpse.total > SHOWN as u64).and_then(|file| {
+        let taken = parts.store.blobs().take(file);
+        taken.inspect_err(|error| tracing::warn!(%error, "the output of a check could not be kept")).ok()
+    });
+    (output, full)
+}

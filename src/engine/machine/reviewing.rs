@@ -1,0 +1,140 @@
+//! Reviews: a round of comments on its way to an agent, and work that waits to be looked at before it counts as done.
+
+use crate::base::{AskId, EventId, Fault, TaskId, Timestamp, text};
+use crate::engine::command::{OnConflict, Outcome, SendMode};
+use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::working::Waiting;
+use crate::engine::machine::{Effect, Job, Machine, Pending, Ticket};
+use crate::engine::review::{Comment, Goal, How, Round};
+use crate::engine::snapshot::DiffStat;
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Exit};
+use crate::model::message::Source;
+use crate::model::work::Work;
+use crate::model::{Answer, Ask, AskKind};
+
+pub(super) const APPROVE: &str = "Approve";
+const MERGE: &str = "Merge";
+
+impl Machine {
+    pub(super) fn review(
+        &mut self,
+        now: Timestamp,
+        ticket: Ticket,
+        task: TaskId,
+        comments: Vec<Comment>,
+        words: String,
+        state: Option<String>,
+    ) -> Result<(), Fault> {
+        self.node(task)?;
+        let with = self.withdraw_review(task, "the person had comments");
+        self.send_round(now, ticket, task, comments, words, state, with)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of a round")]
+    fn send_round(
+        &mut self,
+        now: Timestamp,
+        ticket: Ticket,
+        task: TaskId,
+        comments: Vec<Comment>,
+        words: String,
+        state: Option<String>,
+        mut with: Vec<Body>,
+    ) -> Result<(), Fault> {
+        let empty = |comment: &Comment| comment.text.trim().is_empty();
+        if comments.iter().any(empty) || (comments.is_empty() && words.trim().is_empty()) {
+            return Err(Fault::user("there is nothing to send: a comment is empty"));
+        }
+        let mut message = self.message(now, Source::User, "");
+        let round = Round { comments, words, state, message: message.id };
+        message.body = format!("I have looked at your work.\n\n{round}");
+        let outcome = Outcome::Sent(message.id);
+        with.push(Work::Reviewed { round }.into());
+        self.deliver_with(task, with, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, outcome));
+        Ok(())
+    }
+
+    /// Returns what takes back the question whether a task's work is good, if it is open.
+    pub(super) fn withdraw_review(&self, task: TaskId, reason: &str) -> Vec<Body> {
+        let Some(life) = self.lives.get(&task) else { return Vec::new() };
+        let open = life.state.asks.iter().filter(|ask| ask.kind == AskKind::Review);
+        open.map(|ask| AskWithdrawn { id: ask.id, reason: reason.to_owned() }.into()).collect()
+    }
+
+    /// Tells whether the end of a run has to wait for the person, who is asked if that has not been done.
+    pub(super) fn awaits_review(&mut self, task: TaskId, exit: EventId) -> bool {
+        if !self.limits.review || task == self.tree.root_id() {
+            return false;
+        }
+        let Some(life) = self.lives.get(&task) else { return false };
+        if life.state.work.approved == Some(exit) {
+            return false;
+        }
+        let asked = life.measuring || life.state.asks.get(AskId::from_ulid(exit.ulid())).is_some();
+        if !asked && let Some((worktree, base)) = self.worktree_of(task) {
+            self.life(task).measuring = true;
+            let ticket = self.number();
+            self.pending.insert(ticket, Pending::Work(Box::new(Waiting::Measure { task })));
+            let job = Box::new(Job::Measure { worktree, base });
+            self.out.push(Effect::Work { ticket, task, job });
+        }
+        asked || self.lives.get(&task).is_some_and(|life| life.measuring)
+    }
+
+    /// How much the task changed is known: the person is asked to look at it.
+    pub(super) fn measured(&mut self, task: TaskId, diff: Option<DiffStat>) {
+        let life = self.life(task);
+        life.measuring = false;
+        life.diff = diff.or(life.diff);
+        let Some(last) = life.state.turns.last_exit.as_ref().filter(|last| last.exit == Exit::DonePassed) else {
+            return;
+        };
+        let (exit, result) = (last.event, last.result.clone());
+        let changed = life.diff.map_or_else(
+            || "how much it changed is not known".to_owned(),
+            |diff| format!("{}, +{} -{}", text::count(diff.files, "file", "files"), diff.added, diff.removed),
+        );
+        let checked = match &life.state.work.receipt {
+            Some(receipt) if receipt.passed() => format!("`{}` succeeded", receipt.command),
+            Some(receipt) => format!("`{}` failed", receipt.command),
+            None => "not checked: no `verify` is set".to_owned(),
+        };
+        let question = format!("{} is ready for review", self.named(task));
+        let detail = format!("{changed}; {checked}\n\n{result}\n\nOr say what should be different.");
+        let ask = Ask {
+            id: AskId::from_ulid(exit.ulid()),
+            ..self.new_ask(AskKind::Review, question, detail, &[APPROVE, MERGE])
+        };
+        self.append(task, vec![ask.into()], Pending::Question(task));
+    }
+
+    /// Returns the event that says that the person approved how the last run ended.
+    pub(super) fn approval(&self, now: Timestamp, task: TaskId) -> Option<Body> {
+        let last = self.state(task)?.turns.last_exit.as_ref().filter(|last| last.exit == Exit::DonePassed)?;
+        Some(Work::Approved { exit: last.event, at: now }.into())
+    }
+
+    pub(super) fn answer_review(
+        &mut self,
+        now: Timestamp,
+        ticket: Ticket,
+        task: TaskId,
+        ask: &Ask,
+        answer: Answer,
+    ) -> Result<(), Fault> {
+        match answer.choice.and_then(|choice| ask.choices.get(choice)).map(String::as_str) {
+            Some(MERGE) => self.merge(ticket, task, Goal::Above, How::Merge, OnConflict::Refuse, Some(ask.id)),
+            Some(_) => {
+                self.approve_with(now, ticket, task, ask.id, Vec::new(), Outcome::Done);
+                Ok(())
+            }
+            None => {
+                let id = ask.id;
+                let words = answer.text.clone();
+                let answered = AskAnswered { id, answer }.into();
+                let acted_on = AskWithdrawn { id, reason: "the comments were sent to the agent".to_owned() }.into();
+                self.send_round(now, ticket, task, Vec::new(), words, None, vec![answered, acted_on])
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What becomes of an agent's work: states kept after turns, diffs, checks, merges, reviews, ways back and forks. With the
+//! real binary, on real repositories.
+
+mod kills;
+mod merging;
+mod rewinding;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::cli_support::{Project, World, json_lines};
+use crate::engine_support::{agent, bash, done, play, root};
+
+/// An agent that makes a file, changes it and adds another, commits, and is done.
+fn painter() -> Value {
+    agent(
+        "Painter",
+        json!([
+            bash("echo one > a.txt"),
+            bash("echo two >> a.txt; printf 'x\\r\\n' > 'odd name'"),
+            bash("git add -A && git commit -q -m painted"),
+            done("passed", "painted it"),
+        ]),
+    )
+}
+
+/// A project in which the painter has painted.
+fn painted(world: &World) -> Project<'_> {
+    play(world, json!([root(json!([])), painter()]));
+    let project = world.project("app");
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(project.status("Painter"), "passed");
+    project
+}
+
+fn turns(project: &Project<'_>, title: &str) -> Vec<Value> {
+    json_lines(&project.mxd(["rewind", &project.id(title), "--list", "--json"]).ok())
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+/// Everything of the person's that must not change by itself.
+fn belongings(project: &Project<'_>) -> (Vec<u8>, String, String, String) {
+    let git = |args: &[&str]| project.world.git(&project.path, args.iter().copied());
+    let index = fs::read(project.path.join(".git/index")).unwrap_or_default();
+    (index, git(&["stash", "list"]), git(&["reflog"]), git(&["rev-parse", "HEAD"]))
+}
+
+#[test]
+fn every_turn_that_changed_files_is_kept_and_can_be_looked_at() {
+    let world = World::new();
+    let project = painted(&world);
+    let before = belongings(&project);
+    let id = project.id("Painter");
+    let listed = turns(&project, "Painter");
+    let changed: Vec<bool> = listed.iter().map(|turn| turn["changed"].as_bool().unwrap()).collect();
+    assert_eq!(changed, [true, true, false, false], "{listed:#?}");
+    assert_eq!(listed[0]["calls"], json!(["bash"]));
+
+    let first = project.mxd(["diff", &id, "--turn", "1"]).ok();
+    assert!(first.contains("+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n"), "{first}");
+    let second = project.mxd(["diff", &id, "--turn", "2"]).ok();
+    assert!(second.contains(" one\n+two\n") && second.contains("odd name"), "{second}");
+    assert!(!second.contains("+one"), "only what that turn did: {second}");
+    let both = project.mxd(["diff", &id, "--turn", "1..2", "--stat"]).ok();
+    assert_eq!(both, "M a.txt +1 -0\nA odd name +1 -0\n2 files, +2 -0\n");
+    assert_eq!(project.mxd(["diff", &id, "--turn", "3"]).ok(), "", "a commit changes no file");
+    let since_base = project.mxd(["diff", &id, "--stat"]).ok();
+    assert!(since_base.contains("A a.txt +2 -0"), "{since_base}");
+    let found: Value = serde_json::from_str(&project.mxd(["diff", &id, "--json", "a.txt"]).ok()).unwrap();
+    assert_eq!(found["files"].as_array().unwrap().len(), 1, "{found:#}");
+    assert_eq!(found["files"][0]["hunks"][0]["lines"][1]["text"], "two");
+    project.mxd(["diff", &id, "--turn", "9"]).refused(3, "there is no turn \"9\"");
+
+    let refs = world.git(&project.path, ["for-each-ref", "--format=%(refname)", "refs/mxd/snapshots"]);
+    assert!(refs.lines().all(|name| name.contains(&id)) && refs.lines().count() >= 3, "{refs}");
+    assert_eq!(belongings(&project), before);
+    assert_eq!(world.git(&project.worktree("Painter"), ["status", "--porcelain"]), "");
+}
+
+#[test]
+fn work_does_not_count_as_done_before_the_check_succeeds_and_the_receipt_stays() {
+    let world = World::new();
+    let turns = json!([
+        bash("echo bad > result && git add -A && git commit -q -m one"),
+        done("passed", "too early"),
+        bash("echo good > result && git add -A && git commit -q -m two"),
+        done("passed", "now"),
+    ]);
+    play(&world, json!([root(json!([])), agent("Checker", turns)]));
+    let project = world.project("app");
+    project.mxd(["config", "set", "verify", "grep good result || { echo it is $(cat result); exit 7; }"]).ok();
+    project.new_task("Checker");
+    assert_eq!(project.run([]).code, 0);
+    assert_eq!(project.status("Checker"), "passed");
+    let log = project.log("Checker");
+    assert!(log.contains("failed with exit code 7") && log.contains("it is bad"), "{log}");
+    let id = project.id("Checker");
+    let events = json_lines(&project.mxd(["log", &id, "--json"]).ok());
+    let receipts: Vec<_> = events.iter().filter(|event| event["body"]["what"] == "verified").collect();
+    let exits: Vec<_> = receipts.iter().map(|event| event["body"]["receipt"]["exit"].as_i64()).collect();
+    assert_eq!(exits, [Some(7), Some(0)], "once each: {receipts:#?}");
+    let head = world.git(&project.worktree("Checker"), ["rev-parse", "HEAD"]);
+    assert_eq!(receipts[1]["body"]["receipt"]["commit"], head.as_str());
+
+    let preview: Value = serde_json::from_str(&project.mxd(["merge", &id, "--preview", "--json"]).ok()).unwrap();
+    assert_eq!((&preview["fresh"], &preview["receipt"]["exit"]), (&json!(true), &json!(0)), "{preview:#}");
+    // A task may have a check of its own.
+    project.mxd(["task", "edit", &id, "--verify", "false"]).ok();
+    project.mxd(["merge", &id]).refused(3, "nothing was merged: `false` failed with exit code 1");
+    assert!(!project.path.join("result").exists());
+    project.mxd(["task", "edit", &id, "--verify", ""]).ok();
+    project.mxd(["merge", &id]).ok();
+    assert_eq!(read(&project.path.join("result")), "good\n");
+}
+
+#[test]
+fn work_waits_for_the_person_where_the_settings_say_so() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), painter()]));
+    let project = world.project("app");
+    project.mxd(["config", "set", "review", "true"]).ok();
+    project.new_task("Painter");
+    assert_eq!(project.run([]).code, 2, "something waits");
+    assert_eq!(project.status("Painter"), "in_progress");
+    let asks = project.asks();
+    let [ask] = asks.as_slice() else { panic!("{asks:#?}") };
+    assert_eq!((&ask["kind"], &ask["choices"]), (&json!("review"), &json!(["Approve", "Merge"])));
+    let detail = ask["detail"].as_str().unwrap();
+    assert!(detail.contains("2 files, +3 -0") && detail.contains("painted it"), "{detail}");
+    // It is asked once, however often one looks.
+    assert_eq!(project.run([]).code, 2);
+    assert_eq!(project.asks().len(), 1);
+    project.mxd(["answer", ask["id"].as_str().unwrap(), "Merge"]).ok();
+    assert_eq!(project.run([]).code, 0);
+    assert_eq!(project.status("Painter"), "passed");
+    assert_eq!(read(&project.path.join("a.txt")), "one\ntwo\n");
+    assert_eq!(project.asks().len(), 0);
+}
+
+#[test]
+fn what_the_person_says_to_a_review_goes_to_the_agent_and_approval_ends_it() {
+    let world = World::new();
+    let turns = json!([
+        bash("echo one > a.txt && git add -A && git commit -q -m one"),
+        done("passed", "first try"),
+        bash("echo two > a.txt && git add -A && git commit -q -m two"),
+        done("passed", "second try"),
+    ]);
+    play(&world, json!([root(json!([])), agent("Writer", turns)]));
+    let project = world.project("app");
+    project.mxd(["config", "set", "review", "true"]).ok();
+    project.new_task("Writer");
+    assert_eq!(project.run([]).code, 2);
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "please say two"]).ok();
+    assert_eq!(project.run([]).code, 2, "the second try waits, too");
+    let log = project.log("Writer");
+    assert!(log.contains("please say two") && log.contains("reviewed"), "{log}");
+    let again = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    assert_ne!(ask, again);
+    project.mxd(["answer", &again, "1"]).ok();
+    assert_eq!(project.run([]).code, 0);
+    assert_eq!(project.status("Writer"), "passed");
+    assert!(!project.path.join("a.txt").exists(), "approved is not merged");
+}
