@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
 use crate::model::Status;
 use crate::model::live::Activity;
@@ -12,7 +13,7 @@ use crate::ui::action::{Action, TABLE};
 use crate::ui::layer::{Layer, Prompt, PromptFor};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
+use crate::ui::paint::{self, Edge};
 
 /// One of them: what it does, its key, and a word or two.
 struct Hint {
@@ -32,8 +33,9 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     paint::tint(buffer, area, theme.style(Role::Footer));
     if !model.keys.is_empty() {
-        let begun: Vec<_> = model.keys.iter().map(ToString::to_string).collect();
-        paint::text(buffer, area, (1, 0), &format!("{} …", begun.join(" ")), theme.style(Role::Key));
+        let end = paint::text(buffer, area, (1, 0), &format!("{} …", begun(model)), theme.style(Role::Key));
+        paint::text(buffer, area, (end - area.x + 2, 0), "Esc gives it up", theme.style(Role::Footer));
+        return;
     }
     for (hint, x) in placed(model, area) {
         let end = paint::text(buffer, area, (x, 0), &hint.key, theme.style(Role::Key));
@@ -54,8 +56,7 @@ pub fn action_at(model: &Model, area: Rect, x: u16) -> Option<Action> {
 fn placed(model: &Model, area: Rect) -> Vec<(Hint, u16)> {
     let columns = usize::from(area.width);
     if !model.keys.is_empty() {
-        let begun: usize = model.keys.iter().map(|key| width::of(&key.to_string()) + 1).sum();
-        return fill(following(model), begun + 4, columns);
+        return Vec::new();
     }
     // What leads to everything else is always in sight, at the right.
     let contexts = model.contexts();
@@ -88,10 +89,34 @@ fn fill(hints: Vec<Hint>, start: usize, end: usize) -> Vec<(Hint, u16)> {
     placed
 }
 
-/// Returns what can follow the keys of a chord that is begun.
-fn following(model: &Model) -> Vec<Hint> {
-    let next = model.keymap.following(&model.contexts(), &model.keys).into_iter();
-    next.map(|(key, action)| Hint { action, key: key.to_string(), label: action.entry().label.to_owned() }).collect()
+/// Returns the keys of a chord that is begun.
+fn begun(model: &Model) -> String {
+    model.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Shows what can follow while a chord is begun, one thing a line, above the bottom line.
+pub fn following(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    if model.keys.is_empty() {
+        return;
+    }
+    let theme = cx.theme;
+    let next = model.keymap.following(&model.contexts(), &model.keys);
+    let lines: Vec<_> = next.iter().map(|(key, action)| (key_words(&key.to_string()), action.entry().help)).collect();
+    let keys = lines.iter().map(|(key, _)| width::of(key)).max().unwrap_or(0);
+    let wide = keys + lines.iter().map(|(_, help)| width::of(help)).max().unwrap_or(0) + 6;
+    let wide = u16::try_from(wide).unwrap_or(u16::MAX).min(screen.width);
+    let high = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(3));
+    let area =
+        Rect { x: screen.right() - wide, y: screen.bottom().saturating_sub(high + 1), width: wide, height: high };
+    paint::clear(buffer, area, theme, Role::Popup);
+    let title = Line::from(begun(model));
+    let inner = paint::frame(buffer, area, theme, Edge::Focused, &title, &Line::default());
+    for ((key, help), y) in lines.iter().zip(0..inner.height) {
+        paint::text(buffer, inner, (1, y), key, theme.style(Role::Key));
+        let column = u16::try_from(keys + 3).unwrap_or(u16::MAX);
+        let room = usize::from(inner.width.saturating_sub(column + 1));
+        paint::text(buffer, inner, (column, y), &paint::fit(help, room, theme.glyphs), theme.style(Role::Text));
+    }
 }
 
 fn hints(model: &Model) -> Vec<Hint> {

@@ -65,6 +65,7 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     for layer in &model.layers {
         cursor = layer::view(layer, model, cx, screen, buffer);
     }
+    hints::following(model, cx, screen, buffer);
     cursor
 }
 
