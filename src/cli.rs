@@ -10,10 +10,15 @@ mod console;
 mod cost;
 mod demo;
 mod diary;
+mod doctor;
+mod export;
 mod first;
+mod gc;
+mod help;
 mod init;
 mod log;
 mod mcp;
+mod pages;
 mod place;
 mod plain;
 mod projects;
@@ -32,9 +37,12 @@ use clap::{Parser, Subcommand};
 use crate::base::FaultKind;
 use console::{Console, Failure};
 
+/// The version, with the commit of a release.
+pub(crate) const VERSION: &str = env!("MXD_VERSION");
+
 /// Terminal mission control for a tree of coding agents.
 #[derive(Parser)]
-#[command(name = "mxd", version, about, disable_help_subcommand = true)]
+#[command(name = "mxd", version = VERSION, about, disable_help_subcommand = true, after_help = help::TOPICS_LINE)]
 struct Cli {
     /// Work on the repository at PATH instead of the one you are in.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
@@ -80,8 +88,20 @@ enum Command {
     Tree(tree::Args),
     /// Show the session of a task.
     Log(log::Args),
+    /// Write the conversation of a task as a document, with tool output folded.
+    Export(export::Args),
     /// Read every file, say what is wrong, mend what is safe.
     Check(check::Args),
+    /// Look at everything that work depends on, and say what to do where it is not in order. Changes nothing.
+    Doctor(doctor::Args),
+    /// Free what is no longer needed. Never anything that is not archived.
+    Gc(gc::Args),
+    /// Explain a command or a topic.
+    Help(help::Args),
+    /// Print a completion script for a shell.
+    Completions(pages::CompletionsArgs),
+    /// Print a manual page.
+    Man(pages::ManArgs),
 }
 
 /// What went well, or did not, as a number for scripts.
@@ -131,7 +151,13 @@ pub fn main() -> ExitCode {
         Some(Command::Projects(args)) => projects::run(&mut console, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
+        Some(Command::Export(args)) => export::run(&mut console, &place, &args),
         Some(Command::Check(args)) => check::run(&mut console, &place, &args),
+        Some(Command::Doctor(args)) => doctor::run(&mut console, &place, &args),
+        Some(Command::Gc(args)) => gc::run(&mut console, &place, &args),
+        Some(Command::Help(args)) => help::run(&mut console, &args),
+        Some(Command::Completions(args)) => pages::completions(&mut console, &args),
+        Some(Command::Man(args)) => pages::man(&mut console, &args),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -51,6 +51,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 home: stage.home.clone(),
                 project: stage.project.clone(),
                 keys: std::collections::BTreeMap::new(),
+                key_places: std::collections::BTreeMap::new(),
                 settings: app::Settings::default(),
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
                 save_setting: Arc::new(|_| Ok(())),

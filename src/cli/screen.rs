@@ -9,6 +9,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home, registry};
 use crate::cli::work::runtime;
+use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
 use crate::config::{Layer, Settings};
 use crate::engine::models::Choice;
@@ -62,9 +63,15 @@ async fn guide(console: &mut Console, here: &Here, home: &Home, always: bool) ->
 async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) -> Result<End, Failure> {
     let known = here.try_located(home)?.is_some();
     let located = here.located_or_registered(home)?;
+    here.repository()?.branch()?;
     let merged = settings(console, here, home)?;
     let greeting = greeting(&merged.settings, known, decided);
     let wanted = merged.settings.clone();
+    let key_places = wanted.keys.keys().filter_map(|name| {
+        let place = merged.origin(&KeyPath::top("keys").child(name))?.place()?;
+        Some((name.clone(), place.to_string()))
+    });
+    let key_places = key_places.collect();
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
     let handle: Handle = engine::open(EngineOptions {
@@ -85,6 +92,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
         home: home.clone(),
         project: located.project,
         keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
+        key_places,
         settings: app::Settings {
             theme: wanted.theme.clone(),
             mouse: wanted.mouse,

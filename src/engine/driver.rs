@@ -8,6 +8,7 @@ mod digesting;
 pub(in crate::engine) mod effects;
 mod launch;
 pub mod models;
+pub(in crate::engine) mod rounds;
 mod setup;
 mod workshop;
 
@@ -30,6 +31,7 @@ use crate::engine::feed::{Feed, Watcher};
 use crate::engine::machine::{Input, Machine, Ticket, Timer};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
+use crate::engine::reading::Spot;
 use crate::engine::request::Request;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
@@ -42,6 +44,7 @@ use crate::tools::mcp::Pool;
 use crate::tools::{Foreground, Jobs};
 use digesting::Digesting;
 use models::Models;
+use rounds::{Found, Rounds};
 
 /// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
 const QUIT_LIMIT: Duration = Duration::from_millis(800);
@@ -69,8 +72,18 @@ pub(in crate::engine) enum Incoming {
         task: TaskId,
         diff: Option<DiffStat>,
     },
+    /// Somebody wants to read a task's work.
+    Spot {
+        task: TaskId,
+        answer: oneshot::Sender<Result<Spot, Fault>>,
+    },
     /// It is time to keep what the sessions add up to.
     Digest,
+    /// Files of recurring tasks are not what they were.
+    PlansChanged,
+    Plans(Found),
+    /// A recurring task may be due.
+    ComeRound,
     /// Whoever has not stopped by now is left behind.
     TimeIsUp,
 }
@@ -94,6 +107,10 @@ pub(in crate::engine) struct Parts {
     /// The records of running processes, and the output of commands while it grows.
     pub(in crate::engine) records: PathBuf,
     pub(in crate::engine) spill: PathBuf,
+    /// The settings of this project that are the person's own.
+    pub(in crate::engine) local_settings: PathBuf,
+    /// There if the person was told of the setup hook.
+    pub(in crate::engine) hinted: PathBuf,
     /// Where profiles are looked for.
     pub(in crate::engine) profiles: profiles::Folders,
     /// Files that no agent may read.
@@ -141,6 +158,7 @@ pub(in crate::engine) struct Driver {
     accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
     digesting: Digesting,
+    rounds: Rounds,
     numbers: Ticket,
     quiet: bool,
     over: bool,
@@ -153,6 +171,7 @@ impl Driver {
         parts: Arc<Parts>,
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
+        rounds: Rounds,
     ) -> Self {
         Self {
             machine,
@@ -165,6 +184,7 @@ impl Driver {
             accounts: BTreeMap::new(),
             diffs: BTreeMap::new(),
             digesting: Digesting::new(heads),
+            rounds,
             numbers: 0,
             quiet: false,
             over: false,
@@ -174,12 +194,17 @@ impl Driver {
     pub(in crate::engine) async fn live(
         mut self,
         boot: Input,
+        plans: Found,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
         mut knocks: mpsc::UnboundedReceiver<Knock>,
     ) {
         self.step(boot);
         self.measure_all();
+        self.plans_read(plans);
         while !self.over {
+            if self.rounds.stale {
+                self.come_round();
+            }
             tokio::select! {
                 biased;
                 Some(incoming) = incoming.recv() => self.take(incoming),
@@ -227,13 +252,21 @@ impl Driver {
                 self.step(Input::Command { ticket, command });
             }
             Incoming::Look { answer } => {
-                let _ = answer.send((self.machine.snapshot(), self.parts.feed.watch()));
+                let watcher = self.parts.feed.watch();
+                self.rounds.brief(&watcher);
+                let _ = answer.send((self.machine.snapshot(), watcher));
             }
             Incoming::Diff { task, diff } => {
                 self.machine.set_diff(task, diff);
                 self.show();
             }
+            Incoming::Spot { task, answer } => {
+                let _ = answer.send(self.machine.spot_of(task));
+            }
             Incoming::Digest => self.digest(),
+            Incoming::PlansChanged => self.read_plans_soon(),
+            Incoming::Plans(found) => self.plans_read(found),
+            Incoming::ComeRound => self.rounds.stale = true,
             Incoming::TimeIsUp => self.over = true,
         }
     }
@@ -264,6 +297,7 @@ impl Driver {
     /// Tells those who watch what looks different.
     fn show(&mut self) {
         let (changed, removed) = self.machine.take_changes();
+        self.rounds.noticed(&changed, &removed);
         for task in removed {
             self.parts.feed.tell(&Update::Removed { task });
         }
@@ -290,8 +324,8 @@ impl Driver {
     /// Lets go of everything. What had not stopped is on the disk up to its last event.
     async fn finish(mut self) {
         let digest = self.take_digest();
-        let Self { parts, lock, runs, timers, diffs, .. } = self;
-        drop((runs, timers, diffs));
+        let Self { parts, lock, runs, timers, diffs, rounds, .. } = self;
+        drop((runs, timers, diffs, rounds));
         parts.post.close();
         // Servers and processes get a moment; then they are ended by their records at the next start.
         let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;

@@ -123,6 +123,9 @@ pub struct TaskNode {
     pub edited_by: EditedBy,
     #[serde(default, skip_serializing_if = "Recurring::is_none")]
     pub recurring: Recurring,
+    /// When its last round began, if it is recurring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<Colour>,
     /// Who does the work. Bound when the task is made.
@@ -157,6 +160,7 @@ impl TaskNode {
             budget: None,
             edited_by: EditedBy::Agent,
             recurring: Recurring::None,
+            round: None,
             colour: None,
             profile: profile.into(),
             results: Vec::new(),

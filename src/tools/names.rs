@@ -84,6 +84,24 @@ pub fn external(server: &str, name: &str) -> String {
     format!("{PREFIX}{server}{SEPARATOR}{name}")
 }
 
+/// Tells whether calls of this tool in one response are carried out in the order in which they were made: what they do to
+/// the tree depends on it.
+pub fn keeps_order(name: &str) -> bool {
+    let ordered = [
+        CREATE_TASK,
+        UPDATE_TASK,
+        REORDER_TASKS,
+        FORK_TASK_CONTEXT,
+        CLOSE_TASK,
+        RESET_TASK,
+        DELETE_TASK,
+        SEND_MESSAGE,
+        SEND_MESSAGE_TO_PROJECT,
+        CLARIFY,
+    ];
+    matches!(split(&canonical(name)), Some((OWN, name)) if ordered.contains(&name))
+}
+
 /// Returns server and tool of a name on the wire.
 pub fn split(wire: &str) -> Option<(&str, &str)> {
     wire.strip_prefix(PREFIX)?.split_once(SEPARATOR).filter(|(server, name)| !server.is_empty() && !name.is_empty())

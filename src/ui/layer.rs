@@ -1,17 +1,24 @@
-//! What lies above the panes: a list to choose from, a line to write, a question with yes and no, a board.
+//! What lies above the panes: a list to choose from, a line to write, a question with yes and no, a board, what a merge
+//! would do, the turns to go back to.
 //!
 //! Layers stand on each other; the uppermost has the keys. A layer says what was decided and is then gone; what that
 //! means for the rest of the screen is decided by `update`.
 
 mod board;
 mod chooser;
+mod merge;
+mod merge_view;
+mod rewind;
+mod rewind_view;
 mod view;
 
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
-pub use view::{item_at, view};
+pub use merge::Merge;
+pub use rewind::{Rewind, words as rewind_words};
+pub use view::{Hit, hit, view};
 
-use crate::base::TaskId;
+use crate::base::{TaskId, TurnId};
 use crate::engine::command::Command;
 use crate::ui::action::Context;
 use crate::ui::field::Field;
@@ -23,6 +30,8 @@ pub enum Layer {
     Prompt(Prompt),
     Confirm(Confirm),
     Board(Board),
+    Merge(Box<Merge>),
+    Rewind(Box<Rewind>),
 }
 
 /// One line to be written.
@@ -42,11 +51,19 @@ pub struct Prompt {
 /// What a line is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptFor {
-    NewTask { parent: TaskId, before: Option<TaskId> },
+    NewTask {
+        parent: TaskId,
+        before: Option<TaskId>,
+    },
     Rename(TaskId),
     Budget(TaskId),
     ProjectBudget,
     Model,
+    /// The title of a task that goes on from another after a turn.
+    Fork {
+        task: TaskId,
+        at: Option<TurnId>,
+    },
 }
 
 /// Something that is not done without a yes.
@@ -72,6 +89,8 @@ impl Layer {
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
+            Self::Merge(_) => &[Context::Merge],
+            Self::Rewind(_) => &[Context::Rewind],
         }
     }
 
@@ -80,7 +99,7 @@ impl Layer {
         match self {
             Self::Choose(chooser) => Some(&mut chooser.query),
             Self::Prompt(prompt) => Some(&mut prompt.field),
-            Self::Confirm(_) | Self::Board(_) => None,
+            Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => None,
         }
     }
 
@@ -89,7 +108,7 @@ impl Layer {
         match self {
             Self::Choose(chooser) => chooser.refine(),
             Self::Prompt(prompt) => prompt.problem = None,
-            Self::Confirm(_) | Self::Board(_) => {}
+            Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
         }
     }
 
@@ -97,6 +116,8 @@ impl Layer {
         match self {
             Self::Choose(chooser) => chooser.step(by),
             Self::Board(board) => board.step(by),
+            Self::Merge(merge) => merge.step(by.signum()),
+            Self::Rewind(picker) => picker.step(by),
             Self::Prompt(_) | Self::Confirm(_) => {}
         }
     }

@@ -245,12 +245,12 @@ fn the_screen_can_be_sent_to_another_thread() {
 #[test]
 fn the_title_of_the_terminal_says_what_the_header_says() {
     let mut screen = Screen::new(120, 40);
-    assert!(screen.effects.contains(&Effect::SetTitle { title: "? 1 matrix".to_owned() }));
+    assert!(screen.effects.contains(&Effect::SetTitle { title: "? 1 ● 2 ✗ 1 matrix".to_owned() }));
     let ids = screen.ids();
     let mut calm = screen.model.world.task(ids.callback).unwrap().clone();
     calm.asks.clear();
     screen.engine(Update::Task { task: Box::new(calm) });
-    assert!(screen.effects.contains(&Effect::SetTitle { title: "● 2 matrix".to_owned() }));
+    assert!(screen.effects.contains(&Effect::SetTitle { title: "● 2 ✗ 1 matrix".to_owned() }));
 }
 
 #[test]

@@ -19,9 +19,15 @@ mod agent_simulation;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod cli_book;
+#[cfg(test)]
 mod cli_check;
 #[cfg(test)]
 mod cli_config;
+#[cfg(test)]
+mod cli_doctor;
+#[cfg(test)]
+mod cli_gc;
 #[cfg(test)]
 mod cli_init;
 #[cfg(test)]
@@ -38,6 +44,12 @@ mod engine_cli;
 mod engine_family;
 #[cfg(test)]
 mod engine_places;
+#[cfg(test)]
+mod engine_restore;
+#[cfg(test)]
+mod engine_rounds;
+#[cfg(test)]
+mod engine_servers;
 #[cfg(test)]
 mod engine_simulation;
 #[cfg(test)]
@@ -92,6 +104,7 @@ mod store_files;
 mod store_lock;
 #[cfg(test)]
 mod store_replay;
+#[cfg(test)]
 #[cfg(test)]
 mod store_torn;
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn play(arguments: &[&str]) -> (World, Session) {
 #[test]
 fn it_is_played_to_its_end_with_keys_alone() {
     let (world, mut session) = play(&[]);
-    session.wait_for_text("the model is scripted");
+    session.wait_for_glimpse("the model is scripted");
     session.wait_for_text("1 asks you");
     session.press("ctrl-n");
     session.wait_for_text("2 Print a line");
@@ -97,7 +97,7 @@ fn whatever_ends_it_early_leaves_nothing() {
         assert_nothing_remains(&world);
     }
     let (world, mut session) = play(&[]);
-    session.wait_for_text("the model is scripted");
+    session.wait_for_glimpse("the model is scripted");
     session.hang_up();
     session.wait_for_exit();
     assert_nothing_remains(&world);

@@ -15,7 +15,11 @@ mod product_detours;
 #[cfg(test)]
 mod product_endings;
 #[cfg(test)]
+mod product_notices;
+#[cfg(test)]
 mod product_refusals;
+#[cfg(test)]
+mod product_review;
 #[cfg(test)]
 mod product_window;
 #[cfg(test)]

@@ -104,6 +104,14 @@ pub const KEYS: &[Key] = &[
     .or("[]")
     .project(APPROVES),
     Key::new(
+        "declinedMcpServers",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The repository's servers that you do not want and are not asked about, by the hash of their entry.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
         "theme",
         Kind::Text,
         r#""matrix-light""#,
@@ -131,7 +139,7 @@ pub const KEYS: &[Key] = &[
         "sessionKeep",
         Kind::Whole { min: 1, max: u32::MAX as u64 },
         "200",
-        "How many sessions of closed tasks are kept. Without it: all.",
+        "How many sessions of closed tasks `mxd gc` keeps, those that were closed last. Without it: all.",
     )
     .person(KEEPS),
     Key::new(

@@ -10,10 +10,10 @@ use crate::base::{Clock, Fault};
 use crate::config::settings::{AuthGroup, ModelFacts, OpenAiApi, Provider as Vendor};
 use crate::config::{Profile, Settings};
 use crate::model::conversation::Wire;
-use crate::provider::catalogue::Override;
+use crate::provider::catalogue::{Override, UnknownFacts};
 use crate::provider::http::{HttpProvider, Timeouts};
 use crate::provider::scripted::ScriptedProvider;
-use crate::provider::{Catalogue, Credential, Facts, Gate, Gates, Prices, Provider};
+use crate::provider::{ApiError, Catalogue, Credential, Facts, Gate, Gates, Listed, Prices, Provider};
 
 /// The models that are taken where the person has not chosen one.
 const DEFAULT_ANTHROPIC: &str = "claude-sonnet-4-6";
@@ -57,11 +57,22 @@ pub struct Chosen {
     pub catalogue: Catalogue,
 }
 
+/// Why an auth group did not say which models it has.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// It is not set up so that it could be asked.
+    #[error("{0}")]
+    Setup(#[from] Fault),
+    #[error(transparent)]
+    Api(#[from] ApiError),
+}
+
 /// Every way to reach a model.
 pub struct Models {
     settings: Settings,
     choice: Choice,
     clock: Arc<dyn Clock>,
+    timeouts: Timeouts,
     gates: Gates,
     /// A provider that stands for all of them: the demo's.
     only: Option<Arc<dyn Provider>>,
@@ -75,6 +86,7 @@ impl Models {
             settings,
             choice,
             clock,
+            timeouts: Timeouts::default(),
             gates: Gates::default(),
             only: None,
             providers: Mutex::default(),
@@ -86,6 +98,24 @@ impl Models {
     pub fn scripted(mut self, provider: Arc<dyn Provider>) -> Self {
         self.only = Some(provider);
         self
+    }
+
+    /// Waits so long for endpoints, instead of as long as an agent does.
+    pub fn patience(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Asks the auth group `name` for its models: the cheapest way to learn that it is there and accepts its key.
+    pub async fn ask(&self, name: &str) -> Result<Vec<Listed>, Unanswered> {
+        let (name, group) = self.settings.auth(name).map_err(Fault::from)?;
+        let provider = self.provider(name, group)?;
+        Ok(provider.models(CancellationToken::new()).await?)
+    }
+
+    /// Returns what is known about a model, with what its endpoint said about it.
+    pub fn facts(&self, model: &str, listed: Vec<Listed>) -> Result<Facts, UnknownFacts> {
+        Catalogue::new(self.overrides()).with_listed(listed).facts(model)
     }
 
     /// Returns the model of the root, or of any other task, as its profile wishes.
@@ -114,7 +144,7 @@ impl Models {
 
     /// Returns which auth group and which model are asked for: by the command line, else by the profile, else by the
     /// settings.
-    fn wanted<'a>(&'a self, is_root: bool, wish: &'a Wish) -> Result<(&'a str, &'a AuthGroup, &'a str), Fault> {
+    pub fn wanted<'a>(&'a self, is_root: bool, wish: &'a Wish) -> Result<(&'a str, &'a AuthGroup, &'a str), Fault> {
         let usual = if is_root { self.settings.root_auth() } else { self.settings.child_auth() };
         let (name, group) = match (&self.choice.auth, &wish.auth) {
             (Some(name), _) => self.settings.auth(name)?,
@@ -140,7 +170,7 @@ impl Models {
             (None, Wire::Scripted) => SCRIPTED,
             (None, Wire::OpenaiChat) => {
                 return Err(Fault::config(format!("no model is chosen for the auth group \"{name}\""))
-                    .hint("choose one: mxd config set model NAME"));
+                    .hint("choose one: `mxd config set model NAME`"));
             }
         };
         Ok((name, group, model))
@@ -162,7 +192,7 @@ impl Models {
             Vendor::Scripted => {
                 let script = group.script.as_ref().ok_or_else(|| {
                     Fault::config(format!("the auth group \"{name}\" is scripted and names no script"))
-                        .hint(format!("mxd config set authGroups.{name}.script PATH"))
+                        .hint(format!("name one: `mxd config set authGroups.{name}.script PATH`"))
                 })?;
                 let scripted = ScriptedProvider::load(script, 1.0);
                 Arc::new(scripted.map_err(|error| Fault::config(error.to_string()))?)
@@ -174,7 +204,7 @@ impl Models {
                     base_url: group.base_url.as_ref().map(|url| url.expose().to_owned()).unwrap_or_default(),
                     api_key: group.api_key.clone(),
                 };
-                Arc::new(HttpProvider::new(credential, Timeouts::default(), Arc::clone(&self.clock)))
+                Arc::new(HttpProvider::new(credential, self.timeouts, Arc::clone(&self.clock)))
             }
         };
         providers.insert(name.to_owned(), Arc::clone(&provider));

@@ -10,7 +10,7 @@ use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, Prompt, Pro
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, ProjectChoice};
 use crate::ui::update::act::{self, Accepted};
-use crate::ui::update::{Out, act_tree, go_to};
+use crate::ui::update::{Out, act_review, act_rewind, act_tree, go_to};
 use crate::ui::words;
 
 fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
@@ -19,7 +19,8 @@ fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, ite
 
 pub fn open_palette(model: &mut Model) {
     let contexts = model.contexts();
-    let items = TABLE.iter().filter(|entry| entry.in_palette()).map(|entry| {
+    let offered = TABLE.iter().filter(|entry| entry.in_palette() && entry.action.is_offered(model.abilities));
+    let items = offered.map(|entry| {
         let key =
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
@@ -164,6 +165,9 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             out.command(model, Command::Move { task, parent, before: None }, Expect::Plain(None), cx);
         }
         Pick::Project(project) => out.effect(Effect::OpenProject { project }),
+        Pick::File(file) => act_review::go_to_file(model, file, cx),
+        Pick::Compare(range) => act_review::show(model, range, out),
+        Pick::CompareFrom(turn) => act_review::open_compare_to(model, turn, cx),
         Pick::Profile(name) => {
             if let Some(Layer::Prompt(prompt)) = model.layers.last_mut() {
                 prompt.profile = name;
@@ -190,11 +194,13 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
                 return;
             }
         },
-        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model if text.is_empty() => {
+        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model | PromptFor::Fork { .. }
+            if text.is_empty() =>
+        {
             prompt.problem = Some("something has to stand here".to_owned());
             return;
         }
-        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model => None,
+        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model | PromptFor::Fork { .. } => None,
     };
     model.layers.pop();
     match purpose {
@@ -205,6 +211,11 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
             };
             let draft = Draft { title: text, profile, ..Draft::default() };
             out.command(model, Command::Create { parent, before, draft, start }, Expect::Created, cx);
+        }
+        PromptFor::Fork { task, at } => {
+            act_rewind::done(model);
+            let draft = Draft { title: text, ..Draft::default() };
+            out.command(model, Command::Fork { task, at, draft, start: Start::Later }, Expect::Created, cx);
         }
         PromptFor::Rename(task) => {
             let changes = Changes { title: Some(text), ..Changes::default() };
