@@ -161,6 +161,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "defaultAuth"
                 | "childAuth"
                 | "models"
+                | "profile"
                 | "verify"
                 | "mouse"
                 | "notify"

@@ -137,7 +137,7 @@ impl Profiles {
         let usable = self.entries.iter().filter_map(|entry| Some((entry, entry.read.as_ref().ok()?)));
         let views = usable.map(|(entry, usable)| {
             let chosen = self.choose(Some(&entry.name)).is_ok_and(|found| found.source == entry.source);
-            let name = if chosen { entry.name.clone() } else { entry.full_name() };
+            let name = if chosen { entry.name.clone() } else { format!("{}:{}", entry.source, entry.name) };
             ProfileView { name, description: usable.profile.description.clone() }
         });
         views.collect()
