@@ -66,7 +66,8 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     }
     if let Err(fault) = &default {
         console.fault(fault);
-        console.note("  hint: that is the setting `profile`: `mxd config set --global profile NAME`");
+        console
+            .note("  hint: the setting `profile` names it; choose another with `mxd config set --global profile NAME`");
     }
     if broken > 0 && !args.json {
         console.note(&format!("{} cannot be used", text::count(broken, "profile", "profiles")));

@@ -240,7 +240,7 @@ fn commit_takes_its_own_files_and_leaves_staged_things_staged() {
     fs::write(repo.join("loose.txt"), "not yet").unwrap();
 
     let out = world.mxd(&repo, ["init", "--commit"]).ok();
-    let id = out.lines().last().unwrap().strip_prefix("committed as ").unwrap().to_owned();
+    let id = out.lines().find_map(|line| line.strip_prefix("committed as ")).unwrap().to_owned();
     assert!(world.git(&repo, ["rev-parse", "HEAD"]).starts_with(&id), "{out}");
     let committed = world.git(&repo, ["show", "--format=%an <%ae>", "--name-only", "HEAD"]);
     assert_eq!(committed, format!("Ann <ann@example.org>\n\n{EXAMPLE}\n{MEMORY}"));

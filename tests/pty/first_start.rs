@@ -135,7 +135,7 @@ fn a_key_that_is_not_accepted_is_said_at_once_and_can_be_mended() {
     session.press("tab");
     session.wait_for_text("What is this repository about");
     session.press("ctrl-c ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.wait_for_end().assert_restored(2);
     assert_eq!(config(&world)["authGroups"]["main"]["apiKey"], KEY);
     assert_eq!(config(&world)["model"], Value::Null);
 }
@@ -168,7 +168,7 @@ fn a_folder_without_git_is_made_a_repository_with_one_key() {
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.wait_for_end().assert_restored(2);
     let log = world.command("git").args(["log", "--format=%an %s"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&log.stdout), "A Person Start\n");
     let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();

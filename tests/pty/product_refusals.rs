@@ -34,7 +34,7 @@ fn a_repository_gets_its_first_commit_by_following_the_hint() {
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.wait_for_end().assert_restored(2);
 }
 
 #[test]
