@@ -9,6 +9,7 @@ mod console;
 mod cost;
 mod demo;
 mod diary;
+mod import;
 mod init;
 mod log;
 mod mcp;
@@ -18,6 +19,7 @@ mod projects;
 mod run;
 mod say;
 mod screen;
+mod search;
 mod task;
 mod tree;
 mod work;
@@ -66,16 +68,22 @@ enum Command {
     Stop(say::StopArgs),
     /// Make, change, move, close, reset and delete tasks.
     Task(task::Args),
+    /// Make a task that goes on from a copy of another's conversation, also of a closed or an imported one.
+    Fork(task::ForkArgs),
     /// Bring the worktree of a task back from its branch or its archive.
     Restore(task::RestoreArgs),
     /// Show what was spent.
     Cost(cost::Args),
+    /// Read sessions of Matrix, Claude Code and Codex as closed tasks. Their files are only read.
+    Import(import::Args),
     /// List the registered repositories.
     Projects(projects::Args),
     /// Show the tasks of this project.
     Tree(tree::Args),
     /// Show the session of a task.
     Log(log::Args),
+    /// Search everything: titles, descriptions, results, messages and transcripts of all tasks.
+    Search(search::Args),
     /// Read every file, say what is wrong, mend what is safe.
     Check(check::Args),
 }
@@ -121,11 +129,14 @@ pub fn main() -> ExitCode {
         Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),
         Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
+        Some(Command::Fork(args)) => task::fork(&mut console, &place, &args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
         Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
+        Some(Command::Import(args)) => import::run(&mut console, &place, &args),
         Some(Command::Projects(args)) => projects::run(&mut console, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
+        Some(Command::Search(args)) => search::run(&mut console, &place, &args),
         Some(Command::Check(args)) => check::run(&mut console, &place, &args),
     };
     match done {

@@ -20,4 +20,4 @@ pub mod update;
 
 pub use driver::models;
 pub use handle::Handle;
-pub use open::{Options, open};
+pub use open::{Options, load_tree, open};

@@ -76,6 +76,7 @@ pub async fn run(options: Options) -> Result<End, Fault> {
     let worktrees = Worktrees::open(&options.project.path, &options.home.project(options.project.id).worktrees(), None)
         .await
         .map_err(|error| Fault::environment(error.to_string()))?;
+    let finder = chores::Finder::new(&options.handle, &options.home.project(options.project.id));
     let drafts_file = options.home.project(options.project.id).root().join("drafts.json");
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
     let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts: drafts::load(&drafts_file) };
@@ -91,6 +92,7 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         watcher,
         worktrees,
         drafts_file,
+        finder,
         msgs,
         end: None,
         options,
@@ -119,6 +121,7 @@ struct Screen {
     watcher: Watcher,
     worktrees: Worktrees,
     drafts_file: PathBuf,
+    finder: chores::Finder,
     msgs: mpsc::UnboundedSender<Msg>,
     end: Option<End>,
     options: Options,
@@ -242,6 +245,7 @@ impl Screen {
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
             Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
+            Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
             Effect::OpenEditor { purpose, text } => match self.terminal.lend(chores::edit(&text)).await? {
                 Lent::Back(Ok(text)) => {
                     let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });

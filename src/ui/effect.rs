@@ -3,6 +3,7 @@
 use crate::base::{AskId, EventId, MicroUsd, ProjectId, TaskId};
 use crate::engine::command::Command;
 use crate::model::BlobRef;
+use crate::model::search::Question;
 
 /// Tells the answer to one effect from the answer to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,6 +42,10 @@ pub enum Effect {
     Attach {
         task: TaskId,
         path: String,
+    },
+    /// Look for something over all tasks; answered with [`crate::ui::Msg::Found`]. Only the latest matters.
+    Search {
+        question: Question,
     },
     /// Let a text be edited in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
     OpenEditor {

@@ -5,10 +5,14 @@
 
 mod board;
 mod chooser;
+mod find;
+mod find_view;
 mod view;
 
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
+pub use find::Find;
+pub use find_view::hit_at;
 pub use view::{item_at, view};
 
 use crate::base::TaskId;
@@ -20,6 +24,7 @@ use crate::ui::field::Field;
 #[derive(Clone, Debug)]
 pub enum Layer {
     Choose(Chooser),
+    Find(Box<Find>),
     Prompt(Prompt),
     Confirm(Confirm),
     Board(Board),
@@ -66,7 +71,7 @@ pub enum Deed {
 impl Layer {
     pub fn contexts(&self) -> &'static [Context] {
         match self {
-            Self::Choose(_) => &[Context::List, Context::Text],
+            Self::Choose(_) | Self::Find(_) => &[Context::List, Context::Text],
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
@@ -77,6 +82,7 @@ impl Layer {
     pub fn field(&mut self) -> Option<&mut Field> {
         match self {
             Self::Choose(chooser) => Some(&mut chooser.query),
+            Self::Find(find) => Some(&mut find.field),
             Self::Prompt(prompt) => Some(&mut prompt.field),
             Self::Confirm(_) | Self::Board(_) => None,
         }
@@ -87,13 +93,18 @@ impl Layer {
         match self {
             Self::Choose(chooser) => chooser.refine(),
             Self::Prompt(prompt) => prompt.problem = None,
-            Self::Confirm(_) | Self::Board(_) => {}
+            // What is looked for is asked outside, by who has the clock.
+            Self::Find(_) | Self::Confirm(_) | Self::Board(_) => {}
         }
     }
 
     pub fn step(&mut self, by: isize) {
         match self {
             Self::Choose(chooser) => chooser.step(by),
+            Self::Find(find) => {
+                let len = find.hits().len();
+                find.cursor.step(by, len);
+            }
             Self::Board(board) => board.step(by),
             Self::Prompt(_) | Self::Confirm(_) => {}
         }

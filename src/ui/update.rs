@@ -10,6 +10,7 @@ mod act_detail;
 mod act_tree;
 mod ending;
 mod engine;
+mod finding;
 mod input;
 mod mouse;
 mod picks;
@@ -51,6 +52,10 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         }
         Msg::Files { task, query, paths } => {
             act_composer::files(model, task, &query, paths);
+            out.draw(Redraw::Now);
+        }
+        Msg::Found { asked, found } => {
+            finding::answered(model, &asked, found.map_err(|fault| fault.to_string()));
             out.draw(Redraw::Now);
         }
         Msg::Attached { task, path, image } => {

@@ -23,11 +23,15 @@ mod cli_check;
 #[cfg(test)]
 mod cli_config;
 #[cfg(test)]
+mod cli_import;
+#[cfg(test)]
 mod cli_init;
 #[cfg(test)]
 mod cli_inspect;
 #[cfg(test)]
 mod cli_pages;
+#[cfg(test)]
+mod cli_search;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::field::Field;
+use crate::ui::layer::find_view;
 use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -19,6 +20,7 @@ use crate::ui::words as say;
 pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     match layer {
         Layer::Choose(chooser) => Some(choose(chooser, cx, screen, buffer)),
+        Layer::Find(find) => Some(find_view::view(find, cx, screen, buffer)),
         Layer::Prompt(prompt) => Some(self::prompt(prompt, cx, screen, buffer)),
         Layer::Confirm(confirm) => {
             self::confirm(confirm, model, cx, screen, buffer);
@@ -32,7 +34,7 @@ pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
 }
 
 /// Returns a place in the upper middle of the screen.
-fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
+pub(super) fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
     let wide = columns.min(screen.width.saturating_sub(2));
     let high = rows.min(screen.height.saturating_sub(2));
     let x = screen.x + (screen.width - wide) / 2;
@@ -40,12 +42,12 @@ fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
     Rect { x, y, width: wide, height: high }
 }
 
-fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
+pub(super) fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
     paint::clear(buffer, area, cx.theme, Role::Popup);
     paint::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
 }
 
-fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
+pub(super) fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
     let theme = cx.theme;
     paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(Role::Accent));
     let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), height: 1, ..area };

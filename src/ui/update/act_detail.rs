@@ -1,6 +1,6 @@
 //! Actions on what is shown of a task.
 
-use crate::base::{AskId, TaskId};
+use crate::base::{AskId, EventId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
 use crate::text::Row;
@@ -20,6 +20,14 @@ fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Tra
     let page = Page { width: usize::from(area.width), unfolded: false, glyphs: cx.theme.glyphs, zone: cx.zone };
     let task = model.selected();
     with(model.detail.look_at(task), &page, usize::from(area.height).max(1))
+}
+
+/// Goes to what an event became part of.
+pub fn go_to_event(model: &mut Model, event: EventId, cx: &Cx<'_>) {
+    let found = with_transcript(model, cx, |it, page, height| it.go_to_event(event, page, height));
+    if !found {
+        model.toasts.say(Level::Info, "that event is not in the transcript", cx.now);
+    }
 }
 
 pub fn step(model: &mut Model, step: Step, cx: &Cx<'_>) {

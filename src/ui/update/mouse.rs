@@ -10,7 +10,7 @@ use crate::ui::layout::{self, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::update::act::{self, Step};
-use crate::ui::update::{Out, act_detail, picks};
+use crate::ui::update::{Out, act_detail, finding, picks};
 
 /// The rows that one notch of the wheel moves.
 const NOTCH: isize = 3;
@@ -57,6 +57,12 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         {
             chooser.cursor.chosen = item;
             picks::pick(model, cx, out);
+        }
+        if let Some(Layer::Find(find)) = model.layers.last_mut()
+            && let Some(place) = layer::hit_at(find, model.layout.screen, at)
+        {
+            find.choose(place);
+            finding::accept(model, cx);
         }
         return;
     }
