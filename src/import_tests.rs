@@ -77,7 +77,7 @@ fn importing_twice_makes_nothing_twice_and_a_longer_file_is_taken_over() {
     assert_eq!(shelf.import(&path), [Shelved { fate: Fate::Known, events: 0, ..first }]);
     assert_eq!((fs::read(shelf.sessions().path(first.task)).unwrap(), shelf.tree.len()), (kept, tasks));
 
-    let more = CLAUDE.replace("\"Done.\"", "\"Done.\"").to_owned()
+    let more = CLAUDE.to_owned()
         + r#"{"parentUuid":"b","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"More"},"uuid":"c","timestamp":"2026-05-26T07:28:45.079Z"}"#;
     let path = shelf.file("s1.jsonl", more);
     let grown = shelf.import(&path)[0];

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::store::StoreError;
 
@@ -110,19 +110,34 @@ impl Index {
     fn made(mut connection: Connection) -> Result<Self, Trouble> {
         // Nothing is lost with the last moments of an index; that it stays whole is enough.
         connection.execute_batch("pragma synchronous=normal; pragma cache_size=-16384; pragma temp_store=memory;")?;
-        let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let number = |name: &str| change.query_row(&format!("pragma {name}"), [], |row| row.get::<_, i32>(0));
-        let (ours, format) = (number("application_id")?, number("user_version")?);
-        let tables: i64 = change.query_row("select count(*) from sqlite_master", [], |row| row.get(0))?;
-        match (ours, format, tables) {
-            (OURS, FORMAT, 1..) => {}
-            (0, 0, 0) => {
+        // Who finds it made waits for nobody.
+        if state(&connection)? != State::Made {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another may have been faster.
+            if state(&change)? == State::Empty {
                 change.execute_batch(TABLES)?;
                 change.execute_batch(&format!("pragma application_id={OURS}; pragma user_version={FORMAT};"))?;
             }
-            _ => return Err(Trouble::Damaged(format!("it is of format {format}, made by {ours:#x}"))),
+            change.commit()?;
         }
-        change.commit()?;
         Ok(Self { connection })
+    }
+}
+
+/// What a file turned out to be, if it is ours at all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Empty,
+    Made,
+}
+
+fn state(connection: &Connection) -> Result<State, Trouble> {
+    let number = |question: &str| connection.query_row(question, [], |row| row.get::<_, i64>(0));
+    let (ours, format) = (number("pragma application_id")?, number("pragma user_version")?);
+    let tables = number("select count(*) from sqlite_master")?;
+    match (ours, format, tables) {
+        (0, 0, 0) => Ok(State::Empty),
+        (ours, format, 1..) if ours == i64::from(OURS) && format == i64::from(FORMAT) => Ok(State::Made),
+        _ => Err(Trouble::Damaged(format!("it is of format {format}, made by {ours:#x}"))),
     }
 }

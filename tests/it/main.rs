@@ -61,6 +61,8 @@ mod git_support;
 #[cfg(test)]
 mod git_worktrees;
 #[cfg(test)]
+mod hostile_files;
+#[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]
 mod mcp_cli;
