@@ -99,9 +99,9 @@ pub fn read(path: &Path, origin: Option<Origin>) -> Result<Vec<Foreign>, ImportE
     let origin =
         origin.or_else(|| find::origin_of(&read.values)).ok_or_else(|| ImportError::Unknown(path.to_owned()))?;
     let sessions = match origin {
-        Origin::Claude => claude::sessions(path, read),
-        Origin::Codex => codex::session(path, read).into_iter().collect(),
-        Origin::Matrix => matrix::session(path, read).into_iter().collect(),
+        Origin::Claude => claude::sessions(path, &read),
+        Origin::Codex => codex::session(path, &read).into_iter().collect(),
+        Origin::Matrix => matrix::session(path, &read).into_iter().collect(),
     };
     Ok(sessions.into_iter().filter(|session| !session.items.is_empty()).collect())
 }

@@ -21,7 +21,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
     /// Only sessions of this program.
     #[arg(long, value_enum)]
-    from: Option<From>,
+    from: Option<Program>,
     /// Say what there is, and import nothing.
     #[arg(long)]
     list: bool,
@@ -32,13 +32,13 @@ pub struct Args {
 
 /// Whose sessions.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum From {
+enum Program {
     Matrix,
     Claude,
     Codex,
 }
 
-impl From {
+impl Program {
     fn origin(self) -> Origin {
         match self {
             Self::Matrix => Origin::Matrix,
@@ -98,7 +98,7 @@ fn gather(console: &mut Console, args: &Args, located: &Located) -> Result<Vec<F
     let homes = Homes::locate(user.as_deref(), |name| std::env::var_os(name).map(PathBuf::from));
     let wanted =
         if args.paths.is_empty() { Wanted::In(&located.project.path, &homes) } else { Wanted::At(&args.paths) };
-    let files = import::candidates(wanted, args.from.map(From::origin)).map_err(|error| {
+    let files = import::candidates(wanted, args.from.map(Program::origin)).map_err(|error| {
         crate::base::Fault::user(error.to_string()).hint("name a file of lines, or a folder with such files")
     })?;
     let mut all = Vec::new();

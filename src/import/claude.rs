@@ -38,12 +38,13 @@ const SILENT: &[&str] = &[
 ];
 
 /// Returns the conversation in a file, and those of the helpers it started that are kept in the same file.
-pub fn sessions(path: &Path, read: Read) -> Vec<Foreign> {
+pub fn sessions(path: &Path, read: &Read) -> Vec<Foreign> {
     let Read { values, bad, bytes } = read;
+    let (bad, bytes) = (*bad, *bytes);
     let mut seen = BTreeSet::new();
     let mut unknown = 0;
     let mut lines = Vec::new();
-    for value in &values {
+    for value in values {
         match value::text(value, "type") {
             Some("user" | "assistant") => {}
             Some("system") if value::text(value, "subtype") == Some("compact_boundary") => {}
@@ -60,7 +61,7 @@ pub fn sessions(path: &Path, read: Read) -> Vec<Foreign> {
     }
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let (side, main): (Vec<&Value>, Vec<&Value>) = lines.into_iter().partition(|line| value::is(line, "isSidechain"));
-    let base = Base { path, bytes, titles: &values };
+    let base = Base { path, bytes, titles: values };
     if main.is_empty() {
         // A file of a helper's own: all of it is a side chain, of the session that it names.
         let above = side.iter().find_map(|line| value::text(line, "sessionId")).filter(|above| *above != stem);

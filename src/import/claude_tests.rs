@@ -39,7 +39,7 @@ fn result(id: &str, text: &str) -> Value {
 
 fn read(values: Vec<Value>) -> Vec<Foreign> {
     let path = format!("/home/ann/.claude/projects/-home-ann-calc/{SESSION}.jsonl");
-    sessions(Path::new(&path), Read { values, bad: 0, bytes: 1 })
+    sessions(Path::new(&path), &Read { values, bad: 0, bytes: 1 })
 }
 
 fn said(session: &Foreign) -> Vec<String> {
@@ -147,7 +147,7 @@ fn a_file_of_a_helper_belongs_below_the_session_that_it_names() {
     first["agentId"] = json!("a1b2");
     let read = Read { values: vec![first], bad: 0, bytes: 1 };
     let path = Path::new("/x/subagents/agent-a1b2.jsonl");
-    let sessions = sessions(path, read);
+    let sessions = sessions(path, &read);
     assert_eq!((sessions[0].session.as_str(), sessions[0].above.as_deref()), ("agent-a1b2", Some(SESSION)));
 }
 

@@ -26,7 +26,7 @@ const PREAMBLES: &[&str] = &[
 ];
 
 /// Returns the session in a file.
-pub fn session(path: &Path, read: Read) -> Option<Foreign> {
+pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
     let mut session = Foreign {
         origin: Origin::Codex,
         session: String::new(),

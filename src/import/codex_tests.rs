@@ -28,7 +28,7 @@ fn meta() -> Value {
 
 fn read(values: Vec<Value>) -> Foreign {
     let path = Path::new("/x/rollout-2026-10-29T00-59-38-019a2d7a.jsonl");
-    session(path, Read { values, bad: 0, bytes: 1 }).unwrap()
+    session(path, &Read { values, bad: 0, bytes: 1 }).unwrap()
 }
 
 fn said(session: &Foreign) -> Vec<String> {

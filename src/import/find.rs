@@ -159,10 +159,9 @@ pub fn origin_of(lines: &[Value]) -> Option<Origin> {
     let is_matrix = |line: &Value| {
         value::text(line, "type").is_some() && (line.get("eid").is_some() || line.get("taskId").is_some())
     };
-    lines.iter().take(PEEK).find_map(|line| match () {
-        () if is_claude(line) => Some(Origin::Claude),
-        () if is_codex(line) => Some(Origin::Codex),
-        () if is_matrix(line) => Some(Origin::Matrix),
-        () => None,
+    lines.iter().take(PEEK).find_map(|line| {
+        let kinds =
+            [(Origin::Claude, is_claude(line)), (Origin::Codex, is_codex(line)), (Origin::Matrix, is_matrix(line))];
+        kinds.into_iter().find(|(_, fits)| *fits).map(|(origin, _)| origin)
     })
 }

@@ -33,7 +33,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// Returns the session in a file.
-pub fn session(path: &Path, read: Read) -> Option<Foreign> {
+pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let chain = on_chain(&read.values);
     let mut items = Vec::new();

@@ -12,7 +12,7 @@ fn event(eid: &str, parent: Option<&str>, kind: &str, rest: Value) -> Value {
 }
 
 fn read(values: Vec<Value>) -> Foreign {
-    session(Path::new("/nowhere/tasks/01JT.jsonl"), Read { values, bad: 0, bytes: 1 }).unwrap()
+    session(Path::new("/nowhere/tasks/01JT.jsonl"), &Read { values, bad: 0, bytes: 1 }).unwrap()
 }
 
 fn said(session: &Foreign) -> Vec<String> {
@@ -87,7 +87,7 @@ fn the_tree_beside_it_says_what_the_task_was() {
     std::fs::write(folder.path().join("tree.json"), json!({"rootNodeId": "01JR", "nodes": [node]}).to_string())
         .unwrap();
     let values = vec![event("a", None, "assistant_text", json!({"content": "hi"}))];
-    let session = session(&tasks.join("01JT.jsonl"), Read { values, bad: 2, bytes: 1 }).unwrap();
+    let session = session(&tasks.join("01JT.jsonl"), &Read { values, bad: 2, bytes: 1 }).unwrap();
     assert_eq!((session.title.as_str(), session.description.as_str()), ("Add division", "Mind zero."));
     assert_eq!((session.above.as_deref(), session.left_out), (Some("01JR"), 2));
 }
