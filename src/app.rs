@@ -1,10 +1,16 @@
 //! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
 
 mod chores;
+mod comparison;
 pub mod demo;
 mod drafts;
+#[cfg(test)]
+mod gallery_tests;
+mod reviews;
 pub mod screen;
+pub mod setup;
 mod themes;
 
+pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};
-pub use screen::{End, Options, check_terminal, run};
+pub use screen::{End, Options, check_terminal, run, surroundings};

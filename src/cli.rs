@@ -2,6 +2,7 @@
 //!
 //! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
 
+mod agents;
 mod asks;
 mod check;
 mod config;
@@ -9,10 +10,16 @@ mod console;
 mod cost;
 mod demo;
 mod diary;
+mod doctor;
+mod export;
+mod first;
+mod gc;
+mod help;
 mod import;
 mod init;
 mod log;
 mod mcp;
+mod pages;
 mod place;
 mod plain;
 mod projects;
@@ -32,9 +39,12 @@ use clap::{Parser, Subcommand};
 use crate::base::FaultKind;
 use console::{Console, Failure};
 
+/// The version, with the commit of a release.
+pub(crate) const VERSION: &str = env!("MXD_VERSION");
+
 /// Terminal mission control for a tree of coding agents.
 #[derive(Parser)]
-#[command(name = "mxd", version, about, disable_help_subcommand = true)]
+#[command(name = "mxd", version = VERSION, about, disable_help_subcommand = true, after_help = help::TOPICS_LINE)]
 struct Cli {
     /// Work on the repository at PATH instead of the one you are in.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
@@ -56,6 +66,8 @@ enum Command {
     Config(config::Args),
     /// Look at, try out and approve servers of external tools.
     Mcp(mcp::Args),
+    /// List the profiles that tasks can have, and check them.
+    Agents(agents::Args),
     /// Let the agents work, without a screen: on a goal, or on what is in progress.
     Run(run::Args),
     /// Say something to a task.
@@ -82,10 +94,22 @@ enum Command {
     Tree(tree::Args),
     /// Show the session of a task.
     Log(log::Args),
+    /// Write the conversation of a task as a document, with tool output folded.
+    Export(export::Args),
     /// Search everything: titles, descriptions, results, messages and transcripts of all tasks.
     Search(search::Args),
     /// Read every file, say what is wrong, mend what is safe.
     Check(check::Args),
+    /// Look at everything that work depends on, and say what to do where it is not in order. Changes nothing.
+    Doctor(doctor::Args),
+    /// Free what is no longer needed. Never anything that is not archived.
+    Gc(gc::Args),
+    /// Explain a command or a topic.
+    Help(help::Args),
+    /// Print a completion script for a shell.
+    Completions(pages::CompletionsArgs),
+    /// Print a manual page.
+    Man(pages::ManArgs),
 }
 
 /// What went well, or did not, as a number for scripts.
@@ -123,6 +147,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),
         Some(Command::Config(args)) => config::run(&mut console, &place, args),
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
+        Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),
         Some(Command::Send(args)) => say::send(&mut console, &place, &args),
         Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),
@@ -136,8 +161,14 @@ pub fn main() -> ExitCode {
         Some(Command::Projects(args)) => projects::run(&mut console, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
+        Some(Command::Export(args)) => export::run(&mut console, &place, &args),
         Some(Command::Search(args)) => search::run(&mut console, &place, &args),
         Some(Command::Check(args)) => check::run(&mut console, &place, &args),
+        Some(Command::Doctor(args)) => doctor::run(&mut console, &place, &args),
+        Some(Command::Gc(args)) => gc::run(&mut console, &place, &args),
+        Some(Command::Help(args)) => help::run(&mut console, &args),
+        Some(Command::Completions(args)) => pages::completions(&mut console, &args),
+        Some(Command::Man(args)) => pages::man(&mut console, &args),
     };
     match done {
         Ok(code) => ExitCode::from(code),

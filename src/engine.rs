@@ -1,6 +1,6 @@
 //! The orchestrator of one project: the tree, delivery, launches, completions, Asks, budgets.
 //!
-//! [`command`], [`snapshot`] and [`update`] are the boundary: plain data, all that a screen or another front end sees.
+//! [`command`], [`snapshot`], [`update`] and [`review`] are the boundary: plain data, all that a screen or another front end sees.
 //! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
 pub mod command;
@@ -8,11 +8,18 @@ pub mod door;
 mod driver;
 pub mod feed;
 pub mod handle;
+pub mod leftovers;
 pub mod machine;
 pub mod open;
 mod post;
+pub mod profiles;
+mod reading;
+pub mod recall;
 pub mod request;
+pub mod review;
 pub mod snapshot;
+#[cfg(test)]
+pub mod staged;
 pub mod stall;
 pub mod tools;
 pub mod tree_text;
@@ -21,3 +28,4 @@ pub mod update;
 pub use driver::models;
 pub use handle::Handle;
 pub use open::{Options, load_tree, open};
+pub use reading::{History, Moment, Reader, Spot};

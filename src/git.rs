@@ -11,6 +11,7 @@
 //! - [`Worktrees`] again: `take_snapshot`, `snapshots`, `put_back`, `prune_snapshots` (see [`snapshot`]), and `preview`,
 //!   `land`, `undo_landing`, `recover_landings` (see [`merge`]).
 //! - [`diff`]: `between`, `since_base`; [`radar::Radar`]: which live branches would conflict.
+//! - [`health`]: whether git is new enough, knows the person, and is not locked.
 //! - [`AgentGit`]: git in the environment of agents' processes.
 
 pub mod agent_env;
@@ -22,6 +23,7 @@ pub mod diff;
 mod entry;
 mod error;
 pub mod fresh;
+pub mod health;
 pub mod include;
 pub mod merge;
 pub mod patch;
@@ -29,6 +31,7 @@ pub mod place;
 mod program;
 pub mod radar;
 mod refs;
+mod seen;
 mod situation;
 mod smudge;
 pub mod snapshot;

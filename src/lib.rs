@@ -3,6 +3,9 @@
 //! The rooms and what they may import are described in `docs/architecture.md` and enforced by
 //! `tests/it/architecture.rs`.
 
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("mxd runs on Linux and macOS; on Windows, build and run it inside WSL");
+
 pub mod agent;
 pub mod app;
 pub mod base;

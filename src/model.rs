@@ -17,6 +17,7 @@ pub mod task;
 pub mod tool;
 pub mod tree;
 pub mod usage;
+pub mod work;
 
 pub use ask::{Answer, Ask, AskKind};
 pub use content::{BlobId, BlobRef, Content, Image};

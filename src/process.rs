@@ -24,6 +24,6 @@ pub use end::{GRACE, end_marked};
 pub use environment::Environment;
 pub use harden::hide_own_memory;
 pub use lent::on_terminal;
-pub use orphans::{Ended, sweep};
+pub use orphans::{Ended, left, sweep};
 pub use output::{Capture, Glimpse};
 pub use spool::SPOOL_CAP;

@@ -13,6 +13,7 @@ pub mod encode;
 pub mod error;
 pub mod gate;
 pub mod http;
+pub mod local;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod response;

@@ -21,6 +21,7 @@ pub mod scan;
 pub mod session;
 pub mod tail;
 pub mod tree_file;
+pub mod unused;
 pub mod writer;
 
 mod error;

@@ -30,4 +30,6 @@ pub use notify::Progress;
 pub use query::Rgb;
 pub use signals::{Stop, StopSignal};
 pub use surroundings::{Charset, Colours, Display, Emulator, Multiplexer, Surroundings};
+#[cfg(test)]
+pub use terminal::Staged;
 pub use terminal::{ANSWER_PATIENCE, CursorShape, Event, Lent, Options, TermError, Terminal};

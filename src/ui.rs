@@ -11,6 +11,8 @@ pub mod field;
 pub mod keymap;
 pub mod layout;
 pub mod msg;
+pub mod review;
+pub mod setup;
 pub mod toast;
 pub mod words;
 pub mod world;
@@ -25,13 +27,14 @@ mod list;
 mod model;
 mod pace;
 mod paint;
+mod tabs;
 mod transcript;
 mod tree;
 mod update;
 mod view;
 
 #[cfg(test)]
-mod testing;
+pub mod testing;
 
 pub use effect::{Effect, Purpose, Setting, Tag};
 pub use model::{Model, Settings, Setup};

@@ -91,11 +91,13 @@ impl Conversation {
             | Body::AskRaised(_)
             | Body::AskAnswered(_)
             | Body::AskWithdrawn(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -350,13 +350,24 @@ impl Run {
 
     fn run_tools(&mut self, calls: Vec<ToolUse>) {
         self.tools_cancel = CancellationToken::new();
+        let mut last_in_order: Option<oneshot::Receiver<()>> = None;
         for call in calls {
             let mut context = self.setup.tools.clone();
             context.tokens.interrupt = self.tools_cancel.clone();
             let (id, name) = (call.call.clone(), call.name.clone());
             // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
             // Nor may it go on when the run is gone and nobody will ever hear of it.
-            let running = AbortOnDropHandle::new(tokio::spawn(async move { tools::execute(&call, &context).await }));
+            let (through, next) = oneshot::channel();
+            let before = tools::names::keeps_order(&name).then(|| last_in_order.replace(next)).flatten();
+            let running = AbortOnDropHandle::new(tokio::spawn(async move {
+                // Gone without a word is as good as through.
+                if let Some(before) = before {
+                    let _ = before.await;
+                }
+                let reply = tools::execute(&call, &context).await;
+                drop(through);
+                reply
+            }));
             let finished = async move {
                 let mut reply = running.await.unwrap_or_else(|_| tools::Reply::error("The tool did not come back."));
                 let control = reply.control.take();

@@ -101,12 +101,14 @@ impl Gauge {
             | Body::AskRaised(_)
             | Body::AskAnswered(_)
             | Body::AskWithdrawn(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::HeadMoved(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -69,7 +69,6 @@ struct Wants {
 
 /// What has been tried without success, so that it ends.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question asked once before the next request")]
 struct Tries {
     /// Responses in a row that said nothing, or stopped at a limit.
     unfinished: u32,
@@ -78,12 +77,6 @@ struct Tries {
     compacted: bool,
     counted: bool,
     reserved: bool,
-    warned_budget: bool,
-    /// The person lets the agent go on although nobody can tell what it costs.
-    unpriced: bool,
-    /// The person lets the agent go on although no summary can make its context small enough.
-    overfull: bool,
-    extra_turns: u64,
 }
 
 /// The one thing that is under way.
@@ -191,6 +184,11 @@ impl Machine {
         self.gauge.tokens()
     }
 
+    /// Returns the model that is asked: the frozen one, or the one that a new session will have.
+    fn model(&self) -> &str {
+        self.conversation.config().map_or(self.limits.model.as_str(), |config| &config.model)
+    }
+
     /// Tells whether the run is over.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)
@@ -263,11 +261,8 @@ impl Machine {
             "the folds disagree about who spoke last"
         );
         let resume = resume::of(&self.state);
-        let started = RunStarted {
-            shape: resume.shape(),
-            profile: self.limits.profile.clone(),
-            model: self.conversation.config().map_or_else(|| self.limits.model.clone(), |config| config.model.clone()),
-        };
+        let started =
+            RunStarted { shape: resume.shape(), profile: self.limits.profile.clone(), model: self.model().to_owned() };
         let mut bodies = vec![Body::from(started)];
         if let Resume::NeedsRepair { orphans } = &resume {
             bodies.extend(resume::repair(orphans));
@@ -351,8 +346,8 @@ impl Machine {
             bodies.extend(self.drop_wishes());
             return self.save(bodies, Then::Advance);
         }
-        if let Some((about, answer)) = self.standing_decision() {
-            return self.answered(now, about, &answer);
+        if let Some((ask, about, answer)) = self.standing_decision() {
+            return self.answered(now, ask, about, &answer);
         }
         if let Some((ask, about)) = self.standing_ask() {
             return self.settle_standing(ask, about);
@@ -401,10 +396,10 @@ impl Machine {
             }
         }
         if let Some(max) = self.limits.max_turns
-            && self.state.turns.ended >= max.saturating_add(self.tries.extra_turns)
+            && self.state.turns.ended >= self.state.grants.turns.map_or(max, |granted| granted.max(max))
         {
             let question = format!(
-                "This agent has had {} turns, as many as its profile allows. Let it go on?",
+                "This agent has had {} turns, as many as it may have. Let it have {max} more?",
                 self.state.turns.ended
             );
             self.ask(AskKind::TurnLimit, asking::About::TurnLimit, &question, "");

@@ -7,26 +7,32 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 
-use crate::base::{EventId, Fault, IdSource, RunId, TaskId};
+use super::comparison;
+use crate::base::{EventId, Fault, IdSource, MessageId, RunId, TaskId};
 use crate::config::paths::ProjectFolder;
 use crate::engine::Handle;
-use crate::git::{Worktrees, patch};
+use crate::engine::review::{DiffWish, TaskDiff};
 use crate::model::search::{Found, Question};
-use crate::model::{BlobRef, Image};
+use crate::model::{BlobRef, Body, Image};
 use crate::process::{self, Environment, Spec};
 use crate::search::Search;
 use crate::store::tree_file::TreeFile;
 use crate::store::{RealDisk, StoreError};
 use crate::text::fuzzy::{Fuzzy, Names};
 use crate::ui::Msg;
+use crate::ui::review::{Answer, Comparison, Request};
 
 /// How many files are looked at, and how many are offered.
 const MOST_FILES: usize = 50_000;
 const OFFERED: usize = 50;
+/// How many events are read at once when something is looked for.
+const PAGE: usize = 500;
 /// How large a picture may be to be attached.
 const LARGEST_IMAGE: u64 = 20 << 20;
 /// How long a clipboard program may take.
 const CLIPBOARD_LIMIT: Duration = Duration::from_secs(2);
+/// How long the person's own command for notices may take.
+const NOTICE_LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) async fn page(handle: Handle, task: TaskId, before: Option<EventId>, count: usize) -> Msg {
     let sessions = handle.sessions().clone();
@@ -50,18 +56,41 @@ pub(super) async fn blob(handle: Handle, task: TaskId, event: EventId, blob: Blo
     Msg::Blob { task, event, text }
 }
 
-pub(super) async fn diff(worktrees: Worktrees, task: TaskId, place: Option<(PathBuf, String)>) -> Msg {
-    let Some((path, base)) = place else {
-        let fault = Fault::user(
-            "nothing to compare: the root works in your checkout, and a task gets its branch when it begins",
-        );
-        return Msg::Diff { task, diff: Err(fault) };
+/// Compares what a task did at two moments, and finds out what the person has seen of it.
+pub(super) async fn diff(handle: Handle, task: TaskId, request: Request) -> Msg {
+    let answer = async {
+        let Request { range, whitespace, context } = request;
+        let diff = handle.diff(task, DiffWish { range, whitespace, context, only: Vec::new() }).await?;
+        let seen = handle.seen(task).await?;
+        let TaskDiff { old, new, state, diff, .. } = diff;
+        let made = tokio::task::spawn_blocking(move || {
+            Comparison::new(diff.files.into_iter().map(comparison::file).collect(), diff.hidden_files)
+        });
+        let comparison = Arc::new(made.await.map_err(|error| Fault::internal(error.to_string()))?);
+        Ok(Answer { comparison, old, new, state, seen })
     };
-    let made = async {
-        let checkout = worktrees.checkout(&path).await?;
-        patch::patch(&checkout, &base).await
-    };
-    Msg::Diff { task, diff: made.await.map_err(|error| Fault::environment(error.to_string())) }
+    Msg::Diff { task, request, answer: answer.await }
+}
+
+/// Finds something that was said to a task. It is looked for from the end: what is changed is mostly new.
+pub(super) async fn said(handle: Handle, task: TaskId, message: MessageId) -> Result<String, Fault> {
+    let sessions = handle.sessions().clone();
+    let found = tokio::task::spawn_blocking(move || -> Result<Option<String>, StoreError> {
+        let mut page = sessions.last_page(task, PAGE)?;
+        loop {
+            let text = page.events.iter().find_map(|event| match &event.body {
+                Body::Message(said) if said.id == message => Some(said.body.clone()),
+                _ => None,
+            });
+            match (text, page.older) {
+                (Some(text), _) => return Ok(Some(text)),
+                (None, None) => return Ok(None),
+                (None, Some(older)) => page = sessions.page_before(task, older, PAGE)?,
+            }
+        }
+    });
+    let found = found.await.unwrap_or(Err(StoreError::Closed))?;
+    found.ok_or_else(|| Fault::user("the message is not in the session any more"))
 }
 
 /// Finds files below `folder` whose paths fit `query`.
@@ -166,6 +195,28 @@ pub(super) async fn feed(ids: &IdSource, program: &str, arguments: &[&str], text
     tokio::time::timeout(CLIPBOARD_LIMIT, fed).await.unwrap_or(false)
 }
 
+/// Runs the person's own command for a notice. Returns what to tell them if it does not work.
+pub(super) async fn tell(ids: &IdSource, command: &str, notice: &str) -> Result<(), String> {
+    let id = format!("notify-{}", RunId::fresh(ids));
+    let mut environment = Environment::new().with("MXD_NOTICE", notice);
+    for name in ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
+        environment = environment.keep(name);
+    }
+    let spec = Spec { environment, ..Spec::new(id, "sh", std::env::temp_dir()) };
+    let failed = |why: String| format!("notify.command does not work: {why}");
+    let process = process::start(spec.arguments(["-c", command])).map_err(|error| failed(error.to_string()))?;
+    let Ok(exit) = tokio::time::timeout(NOTICE_LIMIT, process.left()).await else {
+        process.kill();
+        return Err(failed(format!("it was not done after {} s and was ended", NOTICE_LIMIT.as_secs())));
+    };
+    if exit.is_success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&process.output().glimpse().head).into_owned();
+    let code = exit.code.map_or_else(|| "it was killed".to_owned(), |code| format!("it ended with {code}"));
+    Err(failed(format!("{code} {}", crate::base::text::headline(&crate::base::sanitize::line(&said), 120))))
+}
+
 /// Lets the person edit a text with their own editor. Nothing: the editor failed, or there is none.
 pub(super) async fn edit(text: &str) -> Result<String, Fault> {
     let tool = crate::term::editor::editor(|name| std::env::var(name).ok())?;
@@ -213,3 +264,7 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
 }
+
+#[cfg(test)]
+#[path = "chores_tests.rs"]
+mod tests;

@@ -2,24 +2,25 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::themes::Themes;
-use super::{chores, drafts};
+use super::{chores, drafts, reviews};
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
+use crate::engine::command::Abilities;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
-use crate::git::Worktrees;
 use crate::model::Project;
 use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Redraw, Setting, Setup};
+use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -36,6 +37,8 @@ pub struct Options {
     pub home: Home,
     pub project: Project,
     pub keys: std::collections::BTreeMap<String, Vec<String>>,
+    /// Where those keys are written, for what is wrong with them.
+    pub key_places: std::collections::BTreeMap<String, String>,
     pub settings: ui::Settings,
     pub notify: Notify,
     /// Writes a setting where it belongs.
@@ -45,6 +48,8 @@ pub struct Options {
     pub ids: IdSource,
     /// Something to say at the start.
     pub greeting: Vec<(Level, String)>,
+    /// What stands in the composer of the root, ready to be sent, where nothing else was being written.
+    pub suggestion: Option<&'static str>,
 }
 
 /// How the screen was left.
@@ -53,33 +58,53 @@ pub enum End {
     Quit,
     /// The person goes to another project.
     Switch(ProjectId),
+    /// The person wants to set up how a model is reached.
+    SetUp,
     /// A signal, or the terminal is gone: the program ends with this code.
     Stopped(u8),
 }
 
 /// Tells whether there is a terminal for a screen, before anything is begun for its sake.
 pub fn check_terminal() -> Result<(), Fault> {
-    Ok(Terminal::check(&Surroundings::read(|name| std::env::var(name).ok()))?)
+    Ok(Terminal::check(&surroundings())?)
+}
+
+/// Returns what the environment says about the terminal.
+pub fn surroundings() -> Surroundings {
+    Surroundings::read(|name| std::env::var(name).ok())
 }
 
 /// Opens the screen and runs it until it is left. The terminal is as it was, whatever happens.
 pub async fn run(options: Options) -> Result<End, Fault> {
-    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
+    let surroundings = surroundings();
     let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
-    let mut terminal = Terminal::open(surroundings, term_options)?;
+    on(Terminal::open(surroundings, term_options)?, options).await
+}
+
+/// Runs the screen on a terminal that is taken over already.
+async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     let capabilities = terminal.learn().await;
     let appearance = if capabilities.is_dark().unwrap_or(true) { Appearance::Dark } else { Appearance::Light };
     let (theme_changed, theme_news) = mpsc::unbounded_channel();
     let themes = Themes::new(options.home.root().join("themes"), theme_changed);
     let (theme, problems) = themes.load(&options.settings.theme, appearance);
     let (snapshot, watcher) = options.handle.look().await?;
-    let worktrees = Worktrees::open(&options.project.path, &options.home.project(options.project.id).worktrees(), None)
-        .await
-        .map_err(|error| Fault::environment(error.to_string()))?;
+    let folder = options.home.project(options.project.id).root().to_owned();
+    let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
     let finder = chores::Finder::new(&options.handle, &options.home.project(options.project.id));
-    let drafts_file = options.home.project(options.project.id).root().join("drafts.json");
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
-    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts: drafts::load(&drafts_file) };
+    let mut drafts = drafts::load(&drafts_file);
+    if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
+        drafts.push((snapshot.root, suggestion.to_owned()));
+    }
+    let setup = Setup {
+        snapshot,
+        keys: options.keys.clone(),
+        settings,
+        drafts,
+        reviews: reviews::load(&reviews_file),
+        abilities: Abilities::OURS,
+    };
     let (model, key_problems) = Model::new(setup);
     let (msgs, answers) = mpsc::unbounded_channel();
     let mut screen = Screen {
@@ -90,18 +115,20 @@ pub async fn run(options: Options) -> Result<End, Fault> {
         zone: jiff::tz::TimeZone::system(),
         terminal,
         watcher,
-        worktrees,
         drafts_file,
         finder,
+        reviews_file,
         msgs,
         end: None,
+        complained: Arc::default(),
         options,
     };
     for problem in problems {
         screen.say(Level::Warning, problem);
     }
     for problem in key_problems {
-        screen.say(Level::Warning, problem.to_string());
+        let place = screen.options.key_places.get(problem.name()).map(|place| format!("{place}: "));
+        screen.say(Level::Warning, format!("{}{problem}", place.unwrap_or_default()));
     }
     for (level, text) in std::mem::take(&mut screen.options.greeting) {
         screen.say(level, text);
@@ -119,11 +146,13 @@ struct Screen {
     zone: jiff::tz::TimeZone,
     terminal: Terminal,
     watcher: Watcher,
-    worktrees: Worktrees,
     drafts_file: PathBuf,
     finder: chores::Finder,
+    reviews_file: PathBuf,
     msgs: mpsc::UnboundedSender<Msg>,
     end: Option<End>,
+    /// The person was told that their command for notices does not work.
+    complained: Arc<AtomicBool>,
     options: Options,
 }
 
@@ -162,7 +191,7 @@ impl Screen {
         self.options.clock.now()
     }
 
-    /// Returns when something on the screen changes by itself. Nobody who looks elsewhere needs a clock that ticks.
+    /// Returns when something on the screen changes by itself.
     fn next_tick(&self) -> Option<Instant> {
         let now = self.now();
         self.model.next_tick(now).map(|at| Instant::now() + at.since(now))
@@ -228,7 +257,7 @@ impl Screen {
 
     /// Returns the folder that a task works in.
     fn folder(&self, task: TaskId) -> PathBuf {
-        let place = self.model.place(task).map(|(path, _)| path);
+        let place = self.model.place(task);
         place.filter(|path| path.exists()).unwrap_or_else(|| self.options.project.path.clone())
     }
 
@@ -239,23 +268,34 @@ impl Screen {
                 self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
             }
             Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
-            Effect::LoadDiff { task } => {
-                self.beside(chores::diff(self.worktrees.clone(), task, self.model.place(task)));
+            Effect::LoadDiff { task, request } => self.beside(chores::diff(handle, task, request)),
+            Effect::LoadTurns { task } => {
+                self.beside(async move { Msg::Turns { task, turns: handle.turns(task).await } });
             }
+            Effect::LoadMerge { task, goal } => self.beside(async move {
+                let preview = Box::new(handle.merge_preview(task, goal).await);
+                Msg::MergePreview { task, goal, preview }
+            }),
+            Effect::LoadRewind { task, to, extent } => self.beside(async move {
+                let preview = Box::new(handle.rewind_preview(task, to, extent).await);
+                Msg::RewindPreview { task, to, extent, preview }
+            }),
+            Effect::EditMessage { task, message } => match chores::said(handle, task, message).await {
+                Ok(text) => self.open_editor(Purpose::Resend(task, message), &text).await?,
+                Err(fault) => self.say(Level::Error, fault.to_string()),
+            },
+            // Waited for: what is asked for next may be compared with it.
+            Effect::SaveSeen { task, seen } => {
+                if let Err(fault) = handle.mark_seen(task, seen).await {
+                    self.say(Level::Warning, fault.to_string());
+                }
+            }
+            Effect::SaveReviews { notes } => reviews::save(&self.reviews_file, &notes),
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
             Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
             Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
-            Effect::OpenEditor { purpose, text } => match self.terminal.lend(chores::edit(&text)).await? {
-                Lent::Back(Ok(text)) => {
-                    let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
-                }
-                Lent::Back(Err(fault)) => {
-                    let _ = self.msgs.send(Msg::Edited { purpose, text: None });
-                    self.say(Level::Error, fault.to_string());
-                }
-                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
-            },
+            Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
             Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
                 Lent::Back(Ok(())) => {}
                 Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
@@ -264,6 +304,7 @@ impl Screen {
             Effect::Copy { text } => self.copy(&text).await,
             Effect::Notify { title, body } => self.notify(&title, &body),
             Effect::SetTitle { title } => self.terminal.set_title(&title),
+            Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
             Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
             Effect::SaveDrafts { drafts } => drafts::save(&self.drafts_file, drafts),
             Effect::TakeSnapshot => {
@@ -279,9 +320,24 @@ impl Screen {
                 });
             }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
+            Effect::SetUp => self.end = Some(End::SetUp),
             Effect::Redraw => self.terminal.invalidate(),
             Effect::Suspend => self.terminal.suspend().await?,
             Effect::Quit => self.end = Some(End::Quit),
+        }
+        Ok(())
+    }
+
+    async fn open_editor(&mut self, purpose: Purpose, text: &str) -> Result<(), Fault> {
+        match self.terminal.lend(chores::edit(text)).await? {
+            Lent::Back(Ok(text)) => {
+                let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
+            }
+            Lent::Back(Err(fault)) => {
+                let _ = self.msgs.send(Msg::Edited { purpose, text: None });
+                self.say(Level::Error, fault.to_string());
+            }
+            Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
         }
         Ok(())
     }
@@ -312,8 +368,20 @@ impl Screen {
         if desktop {
             self.terminal.notify(title, body);
         }
-        if bell {
+        // A terminal that knows no notifications has rung already.
+        if bell && !(desktop && self.terminal.notifies_with_bell()) {
             self.terminal.bell();
+        }
+        if let Some(command) = self.options.notify.command.clone() {
+            let (ids, msgs) = (self.options.ids.clone(), self.msgs.clone());
+            let (notice, complained) = (format!("{title}: {body}"), Arc::clone(&self.complained));
+            tokio::spawn(async move {
+                if let Err(text) = chores::tell(&ids, &command, &notice).await
+                    && !complained.swap(true, Ordering::Relaxed)
+                {
+                    let _ = msgs.send(Msg::Said { level: Level::Warning, text });
+                }
+            });
         }
     }
 
@@ -332,7 +400,7 @@ impl Screen {
 
 async fn wait(until: Option<Instant>) {
     match until {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
+        Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
 }
@@ -341,3 +409,7 @@ fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
+
+#[cfg(test)]
+#[path = "screen_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@ use crate::cli::place::{self, Here, home};
 use crate::config::paths::Home;
 use crate::config::{
     Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown,
-    holds_secret, merge,
+    holds_secret, merge, schema,
 };
 use crate::store::disk::{Disk as _, RealDisk};
 use crate::store::{StoreError, files, lock, replace};
@@ -57,6 +57,8 @@ enum Action {
         #[command(flatten)]
         layer: Which,
     },
+    /// Print a JSON Schema of the files, for editors: save it and name it as "$schema".
+    Schema,
     /// Print where the files are.
     Path {
         #[command(flatten)]
@@ -93,13 +95,22 @@ impl Which {
 pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     let home = home()?;
     match args.action {
+        Action::Schema => console.line(&format!("{:#}", schema()))?,
         Action::Get { key, json, layer } => {
             let said = said(console, here, &home, layer.layer())?;
             get(console, &said, &key, json)?;
         }
         Action::List { json, layer } => {
-            let said = said(console, here, &home, layer.layer())?;
+            let said = match layer.layer() {
+                // Also where something is wrong: this is where people look then.
+                None => Said { merged: with_warnings(console, here, &home)?, only: None },
+                Some(_) => said(console, here, &home, layer.layer())?,
+            };
             list(console, &said, json)?;
+            if let Some(fault) = said.merged.fault().filter(|_| said.only.is_none()) {
+                console.finish()?;
+                return Err(fault.into());
+            }
         }
         Action::Set { key, value, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
@@ -151,14 +162,20 @@ fn said(console: &mut Console, here: &Here, home: &Home, layer: Option<Layer>) -
 
 /// Returns the settings, and says what is wrong with the files they come from.
 pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
-    let merged = here.settings(home)?;
-    for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
-        console.note(&format!("warning: {problem}"));
-    }
+    let merged = with_warnings(console, here, home)?;
     match merged.fault() {
         Some(fault) => Err(fault.into()),
         None => Ok(merged),
     }
+}
+
+/// As [`settings`]. Only warnings are said; what is an error is left to the caller.
+fn with_warnings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
+    let merged = here.settings(home)?;
+    for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
+        console.note(&format!("warning: {problem}"));
+    }
+    Ok(merged)
 }
 
 fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), Failure> {

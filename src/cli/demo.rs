@@ -10,7 +10,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::run::Front;
 use crate::cli::work::runtime;
 use crate::engine::command::{Command, Outgoing, Reply, SendMode};
-use crate::engine::update::Level;
+use crate::engine::update::{Level, Notice, Update};
 use crate::engine::{self, Handle};
 use crate::model::{Ask, AskKind};
 use crate::process;
@@ -51,6 +51,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 home: stage.home.clone(),
                 project: stage.project.clone(),
                 keys: std::collections::BTreeMap::new(),
+                key_places: std::collections::BTreeMap::new(),
                 settings: app::Settings::default(),
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
                 save_setting: Arc::new(|_| Ok(())),
@@ -58,9 +59,10 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 clock,
                 ids,
                 greeting: vec![(Level::Info, WELCOME.to_owned())],
+                suggestion: None,
             };
             app::run(screen).await.map_err(Failure::from).map(|end| match end {
-                End::Quit | End::Switch(_) => 0,
+                End::Quit | End::Switch(_) | End::SetUp => 0,
                 End::Stopped(stop) => stop,
             })
         };
@@ -79,7 +81,10 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
 
 /// Plays the demo as lines, asking where it asks.
 async fn play(console: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
-    if !args.json {
+    if args.json {
+        let notice = Notice { level: Level::Info, text: WELCOME.to_owned(), task: None };
+        console.json(&Update::Notice { notice })?;
+    } else {
         console.line(WELCOME)?;
     }
     let mut front = Front::new(args.json);

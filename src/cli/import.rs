@@ -130,7 +130,7 @@ fn import<'a>(located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Fa
     let now = SystemClock.now();
     let _lock = EngineLock::acquire(&located.folder.lock(), now)?;
     let mut file = TreeFile::new(the_disk(), located.folder.tree());
-    let mut tree = engine::load_tree(&mut file, &new_ids(), &SystemClock)?;
+    let mut tree = engine::load_tree(&mut file, &located.sessions(), &new_ids(), &SystemClock)?;
     let blobs = Blobs::new(the_disk(), located.folder.blobs());
     let mut fates = Fates::new();
     let shelved = import::shelve(&the_disk(), &located.sessions(), &blobs, &mut tree, foreign, now)?;

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Outcome};
+use crate::cli::first;
 use crate::cli::place::{Here, home, new_project, registry};
+use crate::cli::work::runtime;
 use crate::config::paths::RepoFiles;
 use crate::config::setup_hook;
 use crate::git::commit;
@@ -40,6 +42,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let written = write_files(&place.top)?;
     let registry = registry(&home);
     let known = registry.find_path(&place.top)?;
+    let is_new = known.is_none();
     let project = match &known {
         Some(project) => project.clone(),
         None => registry.register(new_project(&place.top, &branch))?,
@@ -58,6 +61,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         console.line(&format!("committed as {id}"))?;
     } else if !written.is_empty() {
         console.line("review the example hook, rename it to setup_worktree.sh to use it, and commit what you keep")?;
+    }
+    if is_new {
+        let settings = Here::new(Some(place.top.clone())).settings(&home)?.settings;
+        let findings = runtime()?.block_on(first::Findings::gather(&settings, &home));
+        first::say(console, &findings)?;
     }
     console.finish()?;
     Ok(0)

@@ -16,7 +16,7 @@ use crate::config::paths::Home;
 use crate::config::{Layer, Server, ServerState};
 use crate::process::{self, Environment};
 use crate::tools::mcp::{Health, Limits, Missing, Options, Pool, Status};
-use shown::{Entry, exactly};
+use shown::Entry;
 
 /// How long `mxd mcp test` waits: longer than an agent, because nothing else depends on it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -198,7 +198,7 @@ fn approve(
         return Ok(0);
     };
     console.line(&format!("{} asks for the server \"{name}\":", server.origin))?;
-    for line in exactly(server) {
+    for line in server.in_full() {
         console.line(&format!("  {line}"))?;
     }
     console.line("It runs as you do, outside of any sandbox. A change of its entry asks again.")?;

@@ -8,9 +8,10 @@ use tokio::sync::mpsc;
 
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::Here;
+use crate::cli::first;
+use crate::cli::place::{Here, home};
 use crate::cli::run::Front;
-use crate::cli::work::{Agents, Wishes, with_engine};
+use crate::cli::work::{Agents, Wishes, runtime, with_engine};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
 use crate::engine::update::Update;
@@ -27,12 +28,27 @@ const HELP: &str = "What you type goes to the task you are at. A number answers 
 /quit         stop everything, keep everything, end";
 
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
+    greet(console, here)?;
     let mut out = Console::new();
     let out = &mut out;
     let code =
         with_engine(console, here, Agents::Start, Wishes::default(), |handle| async move { talk(out, &handle).await })?;
     console.finish()?;
     Ok(code)
+}
+
+/// Says what was found, at the first start in a repository and as long as no model can be reached.
+fn greet(console: &mut Console, here: &Here) -> Result<(), Failure> {
+    let home = home()?;
+    here.repository()?;
+    let settings = here.settings(&home)?.settings;
+    if here.try_located(&home)?.is_some() && first::is_set_up(&settings) {
+        return Ok(());
+    }
+    let findings = runtime()?.block_on(first::Findings::gather(&settings, &home));
+    findings.lines().iter().for_each(|line| console.note(line));
+    console.note(findings.next());
+    Ok(())
 }
 
 async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {

@@ -16,7 +16,7 @@ use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing, SendMode};
 use crate::engine::models::Choice;
 use crate::engine::snapshot::{Snapshot, TaskView};
-use crate::engine::update::Update;
+use crate::engine::update::{Level, Update};
 use crate::model::Ask;
 use crate::model::event::{Body, Event};
 use crate::model::task::Status;
@@ -148,6 +148,9 @@ impl Front {
                 }
             }
         }
+        while let Some(update) = watcher.try_next() {
+            self.show(out, &update)?;
+        }
         Ok(None)
     }
 
@@ -221,7 +224,10 @@ impl Front {
                 self.views.remove(task);
             }
             Update::Event { task, event } if !self.json => self.show_event(out, *task, event)?,
-            Update::Notice { notice } if !self.json => out.note(&notice.text),
+            Update::Notice { notice } if !self.json => match notice.level {
+                Level::Info => out.line(&notice.text)?,
+                Level::Warning | Level::Error => out.note(&notice.text),
+            },
             Update::Event { .. }
             | Update::Notice { .. }
             | Update::Live { .. }
@@ -299,8 +305,10 @@ fn is_news(body: &Body) -> bool {
         | Body::RunStarted(_)
         | Body::RunEnded(_)
         | Body::AskWithdrawn(_)
+        | Body::Granted(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_)
         | Body::Unknown(_) => false,
     }

@@ -6,28 +6,42 @@ use crate::app::{self, End, Options, ProjectChoice, Setting};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::{change_quietly, settings};
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home, registry};
 use crate::cli::work::runtime;
-use crate::config::Layer;
+use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
+use crate::config::{Layer, Settings};
 use crate::engine::models::Choice;
+use crate::engine::update::Level;
 use crate::engine::{self, Handle, Options as EngineOptions};
 use crate::process;
 use crate::store::EngineLock;
 
+/// The first thing one might say, after the set-up.
+const SUGGESTION: &str = "What is this repository about, and how is it built and tested?";
+
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let home = home()?;
     // Who is told that nothing can be shown here has nothing registered and no agent started.
-    here.repository()?;
-    app::check_terminal()?;
+    if let Err(error) = app::check_terminal() {
+        here.repository()?;
+        return Err(error.into());
+    }
     let runtime = runtime()?;
     process::hide_own_memory();
     let mut at = here.clone();
+    let mut asks = false;
     let code = loop {
-        let end = runtime.block_on(open(console, &at, &home));
+        let first = match runtime.block_on(guide(console, &at, &home, std::mem::take(&mut asks)))? {
+            Then::Open { decided } => decided,
+            Then::Leave(code) => break code,
+        };
+        let end = runtime.block_on(open(console, &at, &home, first));
         match end? {
             End::Quit => break 0,
             End::Stopped(stop) => break stop,
+            End::SetUp => asks = true,
             End::Switch(project) => {
                 let project = registry(&home).find(project)?;
                 let project = project.ok_or_else(|| Fault::user("this project is not registered any more"))?;
@@ -39,11 +53,25 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
     Ok(code)
 }
 
-/// Opens a project and its screen, and stops everything when the screen is left.
-async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Failure> {
-    let located = here.located_or_registered(home)?;
+/// Asks what is missing before the screen can be of use.
+async fn guide(console: &mut Console, here: &Here, home: &Home, always: bool) -> Result<Then, Failure> {
     let merged = settings(console, here, home)?;
+    first::guide(here, home, &merged.settings, always).await
+}
+
+/// Opens a project and its screen, and stops everything when the screen is left. `decided`: it was set up just now.
+async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) -> Result<End, Failure> {
+    let known = here.try_located(home)?.is_some();
+    let located = here.located_or_registered(home)?;
+    here.repository()?.branch()?;
+    let merged = settings(console, here, home)?;
+    let greeting = greeting(&merged.settings, known, decided);
     let wanted = merged.settings.clone();
+    let key_places = wanted.keys.keys().filter_map(|name| {
+        let place = merged.origin(&KeyPath::top("keys").child(name))?.place()?;
+        Some((name.clone(), place.to_string()))
+    });
+    let key_places = key_places.collect();
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
     let handle: Handle = engine::open(EngineOptions {
@@ -64,6 +92,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
         home: home.clone(),
         project: located.project,
         keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
+        key_places,
         settings: app::Settings {
             theme: wanted.theme.clone(),
             mouse: wanted.mouse,
@@ -79,11 +108,30 @@ async fn open(console: &mut Console, here: &Here, home: &Home) -> Result<End, Fa
         },
         clock,
         ids,
-        greeting: Vec::new(),
+        greeting,
+        suggestion: decided.then_some(SUGGESTION),
     };
     let end = app::run(options).await;
     handle.quit().await;
     Ok(end?)
+}
+
+/// Returns what is said when the screen opens: at the first start in a repository, what was found and the next step.
+fn greeting(settings: &Settings, known: bool, decided: bool) -> Vec<(Level, String)> {
+    if !first::is_set_up(settings) {
+        let words = "no model is set up yet: /set_up asks for what is missing; `mxd demo` needs none";
+        return vec![(Level::Warning, words.to_owned())];
+    }
+    if known && !decided {
+        return Vec::new();
+    }
+    let Ok((way, _)) = settings.root_auth() else { return Vec::new() };
+    let found = match way {
+        "env-anthropic" => "ANTHROPIC_API_KEY is in the environment".to_owned(),
+        "env-openai" => "OPENAI_API_KEY is in the environment".to_owned(),
+        group => format!("auth group {group} is in the settings"),
+    };
+    vec![(Level::Info, format!("{found}: write what you want done, and Enter sends it"))]
 }
 
 /// Writes a setting to the layer it belongs to: taste to the person's own, money to the project's.

@@ -1,10 +1,19 @@
 //! `mxd task`: changes to the tree, one command each. `mxd restore`: a worktree back from its archive.
 
-use crate::base::{Fault, MicroUsd};
+use std::collections::BTreeSet;
+
+use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome as Exit};
-use crate::cli::place::Here;
+use crate::cli::place::{Here, home};
+use crate::cli::tree;
 use crate::cli::work::{Agents, Wishes, find, one_command, say, with_engine};
+use crate::config::recurring::Schedule;
 use crate::engine::command::{Changes, Command, Draft, Outcome, Start};
+use crate::engine::recall;
+use crate::model::Tree;
+use crate::model::task::Recurring;
+use crate::model::tree::LookupError;
+use crate::store::Sessions;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -23,7 +32,7 @@ enum Action {
         /// The task above. Nothing: the root.
         #[arg(long, value_name = "TASK")]
         under: Option<String>,
-        /// Who does the work.
+        /// Who does the work: one of `mxd agents`. The task keeps it.
         #[arg(long)]
         profile: Option<String>,
         /// What it may cost, in dollars.
@@ -35,6 +44,11 @@ enum Action {
         /// Make it ready, and start it only when it is spoken to.
         #[arg(long, conflicts_with = "draft")]
         later: bool,
+        /// Let it come round again: with an empty conversation each time, or with the one before.
+        #[arg(long, value_name = "MODE")]
+        recurring: Option<Rounds>,
+        #[command(flatten)]
+        times: Times,
     },
     /// Change what a task says of itself.
     Edit {
@@ -49,6 +63,11 @@ enum Action {
         /// Make it a draft, or ready.
         #[arg(long, value_name = "true|false")]
         draft: Option<bool>,
+        /// Let it come round again, or no more.
+        #[arg(long, value_name = "MODE")]
+        recurring: Option<Rounds>,
+        #[command(flatten)]
+        times: Times,
     },
     /// Put a task away. Its work is archived.
     Close { task: String },
@@ -68,10 +87,50 @@ enum Action {
     },
 }
 
+/// When a recurring task comes round.
+#[derive(clap::Args)]
+struct Times {
+    /// How long after a round the next one begins: 30m, 6h, 1d12h.
+    #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
+    every: Option<String>,
+    /// When rounds begin: minute, hour, day, month, weekday.
+    #[arg(long, value_name = "LINE")]
+    cron: Option<String>,
+    /// Whose clocks a cron line follows, such as Europe/Zurich. Nothing: this machine's.
+    #[arg(long, value_name = "ZONE", requires = "cron")]
+    time_zone: Option<String>,
+}
+
+impl From<Times> for Schedule {
+    fn from(Times { every, cron, time_zone }: Times) -> Self {
+        Self { every, cron, time_zone }
+    }
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Rounds {
+    /// It does not come round.
+    None,
+    /// Each round begins with an empty conversation on a fresh branch.
+    Reset,
+    /// Each round goes on with the conversation before.
+    Continue,
+}
+
+impl From<Rounds> for Recurring {
+    fn from(rounds: Rounds) -> Self {
+        match rounds {
+            Rounds::None => Self::None,
+            Rounds::Reset => Self::Reset,
+            Rounds::Continue => Self::Continue,
+        }
+    }
+}
+
 #[derive(clap::Args)]
 pub struct RestoreArgs {
-    /// The task: its id, or the first 8 and more characters of it.
-    task: String,
+    /// The task: its id, or the first 8 and more characters of it. Nothing: list the deleted ones.
+    task: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -96,7 +155,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
     let mut words = "done";
     let outcome = one_command(console, here, |snapshot| {
         Ok(match args.action {
-            Action::New { title, description, under, profile, budget, draft, later } => {
+            Action::New { title, description, under, profile, budget, draft, later, recurring, times } => {
                 let parent = under.map_or(Ok(snapshot.root), |under| find(snapshot, &under))?;
                 let start = match (draft, later) {
                     (true, _) => Start::Draft,
@@ -104,13 +163,17 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
                     (false, false) => Start::Now,
                 };
                 let budget = budget.map(dollars).transpose()?;
-                let draft = Draft { title, description, profile, budget, ..Draft::default() };
+                let recurring = recurring.map_or(Recurring::None, Recurring::from);
+                let schedule = times.into();
+                let draft = Draft { title, description, profile, budget, recurring, schedule, ..Draft::default() };
                 Command::Create { parent, before: None, draft, start }
             }
-            Action::Edit { task, title, description, budget, draft } => {
+            Action::Edit { task, title, description, budget, draft, recurring, times } => {
                 let budget =
                     budget.map(dollars).transpose()?.map(|limit| Some(limit).filter(|limit| *limit > MicroUsd::ZERO));
-                let changes = Changes { title, description, budget, draft, ..Changes::default() };
+                let schedule = Some(Schedule::from(times)).filter(|schedule| !schedule.is_empty());
+                let recurring = recurring.map(Recurring::from);
+                let changes = Changes { title, description, budget, draft, recurring, schedule, ..Changes::default() };
                 words = "changed";
                 Command::Update { task: find(snapshot, &task)?, changes }
             }
@@ -146,7 +209,7 @@ pub fn fork(console: &mut Console, here: &Here, args: &ForkArgs) -> Exit {
         let draft = Draft { title: args.title.clone(), description: args.description.clone(), ..Draft::default() };
         let made = handle.command(Command::Create { parent, before: None, draft, start: Start::Later }).await?;
         if let Outcome::Created(to) = made {
-            let copied = handle.command(Command::Fork { from, to }).await;
+            let copied = handle.command(Command::Adopt { from, to }).await;
             if let Err(fault) = copied {
                 // A task without the conversation it was made for is of no use.
                 let _ = handle.command(Command::Delete { task: to }).await;
@@ -160,7 +223,45 @@ pub fn fork(console: &mut Console, here: &Here, args: &ForkArgs) -> Exit {
 }
 
 pub fn restore(console: &mut Console, here: &Here, args: &RestoreArgs) -> Exit {
-    let outcome = one_command(console, here, |snapshot| Ok(Command::Restore { task: find(snapshot, &args.task)? }))?;
+    let Some(name) = &args.task else { return list_deleted(console, here) };
+    let outcome = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
+        let (snapshot, _) = handle.look().await?;
+        let known = snapshot.tasks.iter().map(|task| task.node.id).collect();
+        let task = match find(&snapshot, name) {
+            Ok(task) => task,
+            Err(fault) => find_deleted(handle.sessions(), &known, name, fault)?,
+        };
+        Ok(handle.command(Command::Restore { task }).await?)
+    })?;
     say(console, &outcome, "restored")?;
     Ok(0)
+}
+
+/// Lists what was deleted and can be brought back.
+fn list_deleted(console: &mut Console, here: &Here) -> Exit {
+    let located = here.located(&home()?)?;
+    let tree = tree::load(console, &located)?;
+    let known = tree.iter().flat_map(Tree::all).map(|node| node.id).collect();
+    let deleted = recall::deleted(&located.sessions(), &known)?;
+    for node in &deleted {
+        let title = text::headline(&node.title, 60);
+        console.line(&format!("{}  {title}  {}", node.id.short(), node.status))?;
+    }
+    if deleted.is_empty() {
+        console.line("nothing was deleted")?;
+    }
+    console.finish()?;
+    Ok(0)
+}
+
+/// Returns the deleted task that a person calls `name`. If there is none, what was said of the others stands.
+fn find_deleted(sessions: &Sessions, known: &BTreeSet<TaskId>, name: &str, otherwise: Fault) -> Result<TaskId, Fault> {
+    let Some(deleted) = Tree::from_nodes(None, recall::deleted(sessions, known)?) else { return Err(otherwise) };
+    match deleted.tree.find(name) {
+        Ok(node) => Ok(node.id),
+        Err(error @ LookupError::Ambiguous { .. }) => Err(Fault::user(error.to_string())),
+        Err(LookupError::Unknown(_) | LookupError::TooShort(_)) => {
+            Err(otherwise.hint("`mxd restore` lists what was deleted"))
+        }
+    }
 }

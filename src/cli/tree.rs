@@ -5,7 +5,10 @@ use serde::Serialize;
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, Located, home, the_disk};
+use crate::config::RepoFiles;
+use crate::config::recurring::Plan;
 use crate::model::fold::SessionState;
+use crate::model::task::Recurring;
 use crate::model::tree::LookupError;
 use crate::model::{Status, TaskNode, Tree};
 use crate::store::Sessions;
@@ -53,7 +56,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         if args.json {
             console.json(&row(&tree, node, &state))?;
         } else {
-            console.line(&line(&tree, node, &state))?;
+            console.line(&line(&tree, node, &state, rounds(&located, node)))?;
         }
     }
     console.finish()?;
@@ -63,7 +66,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
 /// Returns the saved tree, with a note for everything that did not fit together.
 pub fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Failure> {
     let mut file = TreeFile::new(the_disk(), located.folder.tree());
-    let Some(loaded) = file.load()? else { return Ok(None) };
+    let Some(loaded) = file.load_beside(&located.sessions())? else { return Ok(None) };
     loaded.notes.iter().for_each(|note| console.note(&format!("warning: {note}")));
     Ok(Some(loaded.tree))
 }
@@ -101,9 +104,25 @@ fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &SessionState) -> Row<'a> {
     }
 }
 
-fn line(tree: &Tree, node: &TaskNode, state: &SessionState) -> String {
+/// Says how a task comes round, if it does.
+fn rounds(located: &Located, node: &TaskNode) -> Option<String> {
+    let mode = match node.recurring {
+        Recurring::None => return None,
+        Recurring::Reset => "reset",
+        Recurring::Continue => "continue",
+    };
+    let path = RepoFiles::new(&located.project.path).task(node.id);
+    let plan = std::fs::read_to_string(&path).ok().and_then(|text| Plan::read(node.id, &path, &text).ok());
+    let times = plan.map(|plan| plan.schedule.words()).filter(|words| !words.is_empty());
+    Some(times.map_or_else(|| format!("recurring, {mode}"), |times| format!("recurring {times}, {mode}")))
+}
+
+fn line(tree: &Tree, node: &TaskNode, state: &SessionState, rounds: Option<String>) -> String {
     let title = text::headline(&node.title, 60);
     let mut parts = vec![format!("{}{} {title}", branches(tree, node), glyph(node, state)), node.status.to_string()];
+    if let Some(profile) = node.unusual_profile() {
+        parts.push(profile.to_owned());
+    }
     if state.usage.cost() > MicroUsd::ZERO {
         let bound = if state.usage.is_lower_bound() { "at least " } else { "" };
         parts.push(format!("{bound}{}", state.usage.cost()));
@@ -113,6 +132,9 @@ fn line(tree: &Tree, node: &TaskNode, state: &SessionState) -> String {
     }
     if !state.messages.is_empty() {
         parts.push(format!("{} waiting", text::count(state.messages.len(), "message", "messages")));
+    }
+    if let Some(rounds) = rounds {
+        parts.push(rounds);
     }
     parts.push(node.id.short());
     parts.join("  ")

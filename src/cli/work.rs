@@ -42,6 +42,8 @@ where
     let located = here.located_or_registered(&home)?;
     let merged = settings(console, here, &home)?;
     if agents == Agents::Start {
+        // The root works where the person stands: without a branch its commits would be nobody's.
+        here.repository()?.branch()?;
         can_reach_a_model(&merged.settings, &wishes.choice)?;
     }
     process::hide_own_memory();

@@ -56,7 +56,7 @@ impl From<EditError> for Fault {
             EditError::Refused(ref trouble) => {
                 let fault = Self::user(sentence(&error));
                 if let Trouble::Missing { key, field, .. } = &**trouble {
-                    return fault.hint(format!("set it first: mxd config set {key}.{field} …"));
+                    return fault.hint(format!("set it first: `mxd config set {key}.{field} …`"));
                 }
                 fault.hint("nothing was changed")
             }
@@ -105,25 +105,25 @@ impl Edit<'_> {
 
     /// Returns the file's text with the server entry that has this hash approved.
     pub fn approve(&self, hash: &str) -> Result<String, EditError> {
-        self.approvals(|approved| {
-            if !approved.iter().any(|known| known == hash) {
-                approved.push(hash.to_owned());
-            }
-        })
+        self.hashes("approvedMcpServers", |approved| add(approved, hash))
+    }
+
+    /// Returns the file's text with a note that the server entry that has this hash is not wanted.
+    pub fn decline(&self, hash: &str) -> Result<String, EditError> {
+        self.hashes("declinedMcpServers", |declined| add(declined, hash))
     }
 
     /// Returns the file's text with the approval of this hash taken back.
     pub fn withdraw(&self, hash: &str) -> Result<String, EditError> {
-        self.approvals(|approved| approved.retain(|known| known != hash))
+        self.hashes("approvedMcpServers", |approved| approved.retain(|known| known != hash))
     }
 
-    fn approvals(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {
-        const KEY: &str = "approvedMcpServers";
+    fn hashes(&self, key: &'static str, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {
         let file = LayerFile::read(self.layer, self.file, self.text.as_bytes());
-        let written = file.value(KEY).and_then(Value::as_array).into_iter().flatten();
-        let mut approved: Vec<String> = written.filter_map(|hash| hash.as_str().map(str::to_owned)).collect();
-        change(&mut approved);
-        self.set(KEY, &Value::from(approved).to_string())
+        let written = file.value(key).and_then(Value::as_array).into_iter().flatten();
+        let mut hashes: Vec<String> = written.filter_map(|hash| hash.as_str().map(str::to_owned)).collect();
+        change(&mut hashes);
+        self.set(key, &Value::from(hashes).to_string())
     }
 
     /// Applies `change`, unless the file cannot be read or would have an error at or above `path` that it has not now.
@@ -209,6 +209,12 @@ fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<(), EditError
         (_, Some(problem)) => Err(refused(problem.trouble)),
         (None, None) => Err(wrong(shape(raw))),
         (Some(_), None) => Ok(()),
+    }
+}
+
+fn add(hashes: &mut Vec<String>, hash: &str) {
+    if !hashes.iter().any(|known| known == hash) {
+        hashes.push(hash.to_owned());
     }
 }
 

@@ -63,6 +63,11 @@ impl Home {
         self.root.join("config.json")
     }
 
+    /// The folder of the person's profiles.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
     /// The registry of projects.
     pub fn projects(&self) -> PathBuf {
         self.root.join("projects.json")

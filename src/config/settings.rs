@@ -34,15 +34,18 @@ pub struct Settings {
     #[serde(default, rename = "clarifyTimeoutMs", deserialize_with = "optional_millis")]
     pub clarify_timeout: Option<Duration>,
     pub verify: Option<String>,
+    /// The profile of a task for which none is chosen.
+    pub profile: String,
     /// The servers that may start. [`crate::config::Merged::servers`] also knows the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,
+    pub declined_mcp_servers: Vec<String>,
     pub theme: String,
     pub keys: BTreeMap<String, KeyBinding>,
     /// Whether the screen takes clicks and the wheel.
     pub mouse: bool,
     pub notify: Notify,
-    /// How many sessions of closed tasks are kept. Nothing: all.
+    /// How many sessions of closed tasks are kept when what is not needed is freed. Nothing: all.
     pub session_keep: Option<u32>,
     pub durability: Durability,
 }
@@ -229,9 +232,10 @@ impl From<NoAuth> for Fault {
         match error {
             NoAuth::None => fault
                 .hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment")
-                .hint("or: mxd config set --global authGroups.main.provider anthropic, then authGroups.main.apiKey"),
-            NoAuth::Several(_) => fault.hint("choose one: mxd config set --global defaultAuth NAME"),
-            NoAuth::Missing(_) => fault.hint("mxd config get authGroups shows the groups there are"),
+                .hint("or keep one: `mxd config set --global authGroups.main.provider anthropic`")
+                .hint("and its key: `mxd config set --global authGroups.main.apiKey KEY`"),
+            NoAuth::Several(_) => fault.hint("choose one: `mxd config set --global defaultAuth NAME`"),
+            NoAuth::Missing(_) => fault.hint("`mxd config get authGroups` shows the groups there are"),
         }
     }
 }

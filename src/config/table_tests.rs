@@ -165,6 +165,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "mouse"
                 | "notify"
                 | "approvedMcpServers"
+                | "declinedMcpServers"
                 | "keys"
                 | "sessionKeep"
                 | "durability"

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::config::layer::Origin;
-use crate::config::settings::McpServer;
+use crate::config::settings::{McpServer, Transport};
 
 /// Whether a server may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,28 @@ pub struct Server {
     pub state: ServerState,
     pub origin: Origin,
     pub server: McpServer,
+}
+
+impl Server {
+    /// Returns all that an approval would allow, unmasked: a mask could hide what it is about. The entry is the
+    /// repository's, so nothing of the person's is in it. Quoted, so that no character can pretend to be another.
+    pub fn in_full(&self) -> Vec<String> {
+        let quoted = |label: &str, value: &str| format!("{label}: {value:?}");
+        match &self.server.transport {
+            Transport::Stdio { command, args, env, cwd } => {
+                let mut lines = vec![quoted("program", command)];
+                lines.extend(args.expose().iter().map(|arg| quoted("argument", arg)));
+                lines.extend(env.iter().map(|(name, value)| quoted(&format!("variable {name}"), value.expose())));
+                lines.extend(cwd.iter().map(|cwd| quoted("folder", &cwd.to_string_lossy())));
+                lines
+            }
+            Transport::Http { url, headers } => {
+                let mut lines = vec![quoted("address", url.expose())];
+                lines.extend(headers.iter().map(|(name, value)| quoted(&format!("header {name}"), value.expose())));
+                lines
+            }
+        }
+    }
 }
 
 /// Returns the hash of each entry of the object `servers`. An entry nested too deep to be understood is hashed as it

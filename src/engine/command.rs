@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{AskId, MessageId, MicroUsd, TaskId};
+use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
+use crate::config::recurring::Schedule;
+use crate::engine::review::{Comment, Extent, Goal, How};
 use crate::model::Image;
 use crate::model::task::{Colour, Recurring};
 
@@ -54,7 +56,7 @@ pub enum Command {
         task: TaskId,
     },
     /// Give a task that has no conversation yet a copy of another's, to go on from.
-    Fork {
+    Adopt {
         from: TaskId,
         to: TaskId,
     },
@@ -93,6 +95,59 @@ pub enum Command {
     Kill {
         task: TaskId,
         process: String,
+    },
+    /// Bring a task's branch into another. Checked first, if the project says how. Taken back with [`Command::UndoMerge`].
+    Merge {
+        task: TaskId,
+        into: Goal,
+        how: How,
+        conflicts: OnConflict,
+    },
+    /// Take the last merge of a task back.
+    UndoMerge {
+        task: TaskId,
+    },
+    /// Run the project's check in the task's worktree and keep its receipt.
+    Verify {
+        task: TaskId,
+    },
+    /// Ask the agent to take in what the branch that it goes into has gained, with the conflicts if there are any.
+    CatchUp {
+        task: TaskId,
+    },
+    /// Send a round of comments to the agent, as one message.
+    Review {
+        task: TaskId,
+        comments: Vec<Comment>,
+        /// What is to be said about all of it.
+        words: String,
+        /// The state that was looked at: [`crate::engine::review::TaskDiff::state`].
+        state: Option<String>,
+    },
+    /// Make conversation, files or both what they were after a turn. Nothing: before the first one.
+    Rewind {
+        task: TaskId,
+        to: Option<TurnId>,
+        extent: Extent,
+    },
+    /// Take the last rewind back.
+    Redo {
+        task: TaskId,
+    },
+    /// Make a task beside another that goes on from its conversation and its files after a turn. Nothing: as they are.
+    Fork {
+        task: TaskId,
+        at: Option<TurnId>,
+        draft: Draft,
+        start: Start,
+    },
+    /// Go back to before a message was read, and say something else instead.
+    Resend {
+        task: TaskId,
+        message: MessageId,
+        text: String,
+        /// Whether the files go back, too.
+        extent: Extent,
     },
     /// Stop everything, keep everything, end.
     Quit,
@@ -139,6 +194,9 @@ pub struct Draft {
     pub budget: Option<MicroUsd>,
     pub colour: Option<Colour>,
     pub recurring: Recurring,
+    /// When it comes round, if it is recurring.
+    #[serde(skip_serializing_if = "Schedule::is_empty")]
+    pub schedule: Schedule,
 }
 
 /// Whether a new task begins at once.
@@ -163,6 +221,8 @@ pub struct Changes {
     pub budget: Option<Option<MicroUsd>>,
     pub colour: Option<Option<Colour>>,
     pub recurring: Option<Recurring>,
+    /// When it comes round. What it does not say stays as it is.
+    pub schedule: Option<Schedule>,
     /// Makes a draft of a task that has not begun, or readies one.
     pub draft: Option<bool>,
 }
@@ -182,6 +242,17 @@ pub enum StopScope {
     All,
 }
 
+/// What a merge does about conflicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnConflict {
+    /// Nothing is changed, and the person is told.
+    #[default]
+    Refuse,
+    /// Nothing is changed, and the agent gets a message with the files and both sides.
+    AskAgent,
+}
+
 /// What a command came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -191,4 +262,21 @@ pub enum Outcome {
     Sent(MessageId),
     /// Done, and something about it should be known.
     Noted(String),
+}
+
+/// What an engine carries out of what can be asked of it. A front end offers nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// [`Command::Review`]. Without it, comments are sent as a message.
+    pub review: bool,
+    /// [`Command::Merge`], [`Command::UndoMerge`], [`Command::Verify`] and [`Command::CatchUp`].
+    pub merge: bool,
+    /// [`Command::Rewind`], [`Command::Redo`], [`Command::Fork`] and [`Command::Resend`].
+    pub rewind: bool,
+}
+
+impl Abilities {
+    pub const ALL: Self = Self { review: true, merge: true, rewind: true };
+    /// What the engine of this version carries out.
+    pub const OURS: Self = Self { review: false, merge: false, rewind: false };
 }

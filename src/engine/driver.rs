@@ -8,6 +8,7 @@ mod digesting;
 pub(in crate::engine) mod effects;
 mod launch;
 pub mod models;
+pub(in crate::engine) mod rounds;
 mod setup;
 mod workshop;
 
@@ -29,6 +30,9 @@ use crate::engine::door::Knock;
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::machine::{Input, Machine, Ticket, Timer};
 use crate::engine::post::PostOffice;
+use crate::engine::profiles::{self, Profiles};
+use crate::engine::reading::Spot;
+use crate::engine::request::Request;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
 use crate::git::{AgentGit, Worktrees};
@@ -40,6 +44,7 @@ use crate::tools::mcp::Pool;
 use crate::tools::{Foreground, Jobs};
 use digesting::Digesting;
 use models::Models;
+use rounds::{Found, Rounds};
 
 /// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
 const QUIT_LIMIT: Duration = Duration::from_millis(800);
@@ -67,8 +72,18 @@ pub(in crate::engine) enum Incoming {
         task: TaskId,
         diff: Option<DiffStat>,
     },
+    /// Somebody wants to read a task's work.
+    Spot {
+        task: TaskId,
+        answer: oneshot::Sender<Result<Spot, Fault>>,
+    },
     /// It is time to keep what the sessions add up to.
     Digest,
+    /// Files of recurring tasks are not what they were.
+    PlansChanged,
+    Plans(Found),
+    /// A recurring task may be due.
+    ComeRound,
     /// Whoever has not stopped by now is left behind.
     TimeIsUp,
 }
@@ -92,6 +107,12 @@ pub(in crate::engine) struct Parts {
     /// The records of running processes, and the output of commands while it grows.
     pub(in crate::engine) records: PathBuf,
     pub(in crate::engine) spill: PathBuf,
+    /// The settings of this project that are the person's own.
+    pub(in crate::engine) local_settings: PathBuf,
+    /// There if the person was told of the setup hook.
+    pub(in crate::engine) hinted: PathBuf,
+    /// Where profiles are looked for.
+    pub(in crate::engine) profiles: profiles::Folders,
     /// Files that no agent may read.
     pub(in crate::engine) secrets: Vec<PathBuf>,
     /// Whose turn it is to measure a worktree.
@@ -101,6 +122,11 @@ pub(in crate::engine) struct Parts {
 }
 
 impl Parts {
+    /// Reads the profiles as they are now.
+    pub(in crate::engine) fn profiles(&self) -> Profiles {
+        Profiles::load(&self.profiles, &self.settings.profile)
+    }
+
     pub(in crate::engine) fn send(&self, input: Input) {
         // Nobody listens only when everything is over.
         let _ = self.incoming.send(Incoming::Input(input));
@@ -132,6 +158,7 @@ pub(in crate::engine) struct Driver {
     accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
     digesting: Digesting,
+    rounds: Rounds,
     numbers: Ticket,
     quiet: bool,
     over: bool,
@@ -144,6 +171,7 @@ impl Driver {
         parts: Arc<Parts>,
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
+        rounds: Rounds,
     ) -> Self {
         Self {
             machine,
@@ -156,6 +184,7 @@ impl Driver {
             accounts: BTreeMap::new(),
             diffs: BTreeMap::new(),
             digesting: Digesting::new(heads),
+            rounds,
             numbers: 0,
             quiet: false,
             over: false,
@@ -165,12 +194,17 @@ impl Driver {
     pub(in crate::engine) async fn live(
         mut self,
         boot: Input,
+        plans: Found,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
         mut knocks: mpsc::UnboundedReceiver<Knock>,
     ) {
         self.step(boot);
         self.measure_all();
+        self.plans_read(plans);
         while !self.over {
+            if self.rounds.stale {
+                self.come_round();
+            }
             tokio::select! {
                 biased;
                 Some(incoming) = incoming.recv() => self.take(incoming),
@@ -207,8 +241,10 @@ impl Driver {
                 self.step(Input::Live { task, live });
             }
             Incoming::Command { command, answer } => {
-                if command == Command::Quit {
-                    self.end_soon();
+                match command {
+                    Command::Quit => self.end_soon(),
+                    Command::Create { .. } => self.look_at_profiles(),
+                    _ => {}
                 }
                 self.numbers += 1;
                 let ticket = self.numbers;
@@ -216,22 +252,40 @@ impl Driver {
                 self.step(Input::Command { ticket, command });
             }
             Incoming::Look { answer } => {
-                let _ = answer.send((self.machine.snapshot(), self.parts.feed.watch()));
+                let watcher = self.parts.feed.watch();
+                self.rounds.brief(&watcher);
+                let _ = answer.send((self.machine.snapshot(), watcher));
             }
             Incoming::Diff { task, diff } => {
                 self.machine.set_diff(task, diff);
                 self.show();
             }
+            Incoming::Spot { task, answer } => {
+                let _ = answer.send(self.machine.spot_of(task));
+            }
             Incoming::Digest => self.digest(),
+            Incoming::PlansChanged => self.read_plans_soon(),
+            Incoming::Plans(found) => self.plans_read(found),
+            Incoming::ComeRound => self.rounds.stale = true,
             Incoming::TimeIsUp => self.over = true,
         }
     }
 
     fn answer_knock(&mut self, knock: Knock) {
+        if matches!(knock.request, Request::CreateTask { .. }) {
+            self.look_at_profiles();
+        }
         self.numbers += 1;
         let ticket = self.numbers;
         self.answers.insert(ticket, knock.answer);
         self.step(Input::Request { ticket, task: knock.task, request: knock.request });
+    }
+
+    /// A new task is bound to a profile as it is at that moment.
+    fn look_at_profiles(&mut self) {
+        if self.machine.set_profiles(self.parts.profiles()) {
+            self.parts.feed.tell(&Update::Project { project: Box::new(self.machine.project()) });
+        }
     }
 
     fn step(&mut self, input: Input) {
@@ -243,6 +297,7 @@ impl Driver {
     /// Tells those who watch what looks different.
     fn show(&mut self) {
         let (changed, removed) = self.machine.take_changes();
+        self.rounds.noticed(&changed, &removed);
         for task in removed {
             self.parts.feed.tell(&Update::Removed { task });
         }
@@ -269,8 +324,8 @@ impl Driver {
     /// Lets go of everything. What had not stopped is on the disk up to its last event.
     async fn finish(mut self) {
         let digest = self.take_digest();
-        let Self { parts, lock, runs, timers, diffs, .. } = self;
-        drop((runs, timers, diffs));
+        let Self { parts, lock, runs, timers, diffs, rounds, .. } = self;
+        drop((runs, timers, diffs, rounds));
         parts.post.close();
         // Servers and processes get a moment; then they are ended by their records at the next start.
         let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;

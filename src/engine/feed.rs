@@ -140,11 +140,22 @@ fn joined_text(last: &mut Live, live: Live) -> Option<Live> {
             text.push_str(&more);
             None
         }
+        (Live::ProcessOutput { process, text }, Live::ProcessOutput { process: same, text: more })
+            if *process == same && text.len() < LARGEST_PIECE =>
+        {
+            text.push_str(&more);
+            None
+        }
         (_, live) => Some(live),
     }
 }
 
 impl Watcher {
+    /// Tells this watcher alone.
+    pub(in crate::engine) fn tell(&self, update: Update) {
+        self.queue.push(update);
+    }
+
     /// Returns the next update, once there is one.
     pub async fn next(&mut self) -> Update {
         loop {

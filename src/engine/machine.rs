@@ -5,6 +5,7 @@
 //! disk; every completion reaches the task above exactly once, because the message that carries it has an id that
 //! follows from the event that ended the run; a task that waits has a reason with a name.
 
+mod approving;
 mod asking;
 mod booting;
 mod completing;
@@ -14,6 +15,7 @@ mod ending;
 mod io;
 mod looking;
 mod requesting;
+mod rounds;
 mod running;
 mod saving;
 mod stopping;
@@ -21,12 +23,15 @@ mod stopping;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use io::{
-    AccountOrder, Actor, BranchFate, Effect, Ground, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket, Timer,
+    AccountOrder, Actor, BranchFate, Effect, Ground, Hook, Input, LaunchFailure, LaunchOrder, Limits, Place, Ticket,
+    Timer, Unapproved,
 };
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
+use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
+use crate::engine::update::{Level, Notice};
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};
@@ -37,12 +42,16 @@ use delivering::{Later, Plan};
 use running::Run;
 use saving::Saves;
 
+/// How long a request may be without a word before its row says so.
+const SILENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// The orchestrator of one project.
 #[derive(Debug)]
 pub struct Machine {
     ids: IdSource,
     limits: Limits,
     ground: Ground,
+    profiles: Profiles,
     tree: Tree,
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
@@ -75,11 +84,15 @@ struct Life {
     activity: Activity,
     since: Option<Timestamp>,
     retry: Option<Retry>,
+    /// When the model's last word came, while a request is under way.
+    word: Option<Timestamp>,
+    /// No word has come for a while.
+    silent: bool,
     /// How far a launch has come.
     step: Option<String>,
     model: Option<String>,
-    /// It asked a task above for a reply and has none yet.
-    asked_above: bool,
+    /// The task above that it asked for a reply, while it has none.
+    asked_above: Option<TaskId>,
     /// How often in a row the disk refused something.
     refusals: u32,
     diff: Option<crate::engine::snapshot::DiffStat>,
@@ -133,6 +146,12 @@ enum Pending {
     },
     Withdrawal(TaskId, Ticket),
     Edit(Box<editing::Continuation>),
+    /// An answer about a tool server: it counts once the settings have it.
+    Decision(approving::Decision),
+    /// A task that is to be brought back.
+    Recall(Asker, TaskId),
+    /// What waits for a file of a recurring task.
+    WriteDown(Box<saving::Then>),
 }
 
 /// Who is to be answered.
@@ -140,6 +159,8 @@ enum Pending {
 enum Asker {
     Command(Ticket),
     Request(Ticket),
+    /// Nobody asked: a recurring task comes round. What is to be said is said to the person.
+    Round,
 }
 
 impl Machine {
@@ -148,6 +169,7 @@ impl Machine {
             ids,
             limits,
             ground,
+            profiles: Profiles::built_in(),
             saves: Saves::new(&tree),
             tree,
             lives: BTreeMap::new(),
@@ -214,7 +236,11 @@ impl Machine {
             Input::RunOver { task, ending } => self.run_over(now, task, ending),
             Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
             Input::Copied { ticket, result } => self.copied(now, ticket, result),
+            Input::Decided { ticket, result } => self.decided(ticket, result),
+            Input::Recalled { ticket, result } => self.recalled(now, ticket, result),
             Input::Timer { timer } => self.rang(now, timer),
+            Input::Round { task, facts, session } => self.round(now, task, &facts, *session),
+            Input::WrittenDown { ticket, result } => self.written_down(now, ticket, result),
             Input::FromProject { project, name, message, body } => {
                 let from = Source::CrossProject { project, name };
                 let message = Box::new(Message { id: message, from, body, images: Vec::new(), at: now });
@@ -234,14 +260,14 @@ impl Machine {
             Command::Withdraw { task, messages } => self.withdraw(ticket, task, messages),
             Command::Answer { task, ask, reply } => self.answer(now, ticket, task, ask, reply),
             Command::Create { parent, before, draft, start } => {
-                self.create(now, asker, Actor::Person, parent, before, draft, start).map(|_| ())
+                self.create(now, asker, Actor::Person, parent, before, &draft, start).map(|_| ())
             }
             Command::Update { task, changes } => self.update(now, asker, Actor::Person, task, &changes),
             Command::Close { task } => self.close(now, asker, Actor::Person, task),
             Command::Delete { task } => self.delete(now, asker, Actor::Person, task),
             Command::Reset { task } => self.reset(now, asker, Actor::Person, task),
             Command::Restore { task } => self.restore(asker, task),
-            Command::Fork { from, to } => {
+            Command::Adopt { from, to } => {
                 self.node(from).map(|_| ()).and_then(|()| self.fork(asker, Actor::Person, from, to))
             }
             Command::Move { task, parent, before } => self.reparent(now, asker, Actor::Person, task, parent, before),
@@ -252,6 +278,15 @@ impl Machine {
             Command::Compact { task } => self.compact(now, ticket, task),
             Command::Background { task, call } => self.pass_on(ticket, task, Effect::Background { task, call }),
             Command::Kill { task, process } => self.pass_on(ticket, task, Effect::Kill { task, process }),
+            Command::Merge { .. }
+            | Command::UndoMerge { .. }
+            | Command::Verify { .. }
+            | Command::CatchUp { .. }
+            | Command::Review { .. }
+            | Command::Rewind { .. }
+            | Command::Redo { .. }
+            | Command::Fork { .. }
+            | Command::Resend { .. } => Err(Fault::user("this version cannot do that yet")),
             Command::Quit => {
                 self.quit(ticket);
                 Ok(())
@@ -291,6 +326,7 @@ impl Machine {
         self.out.push(match asker {
             Asker::Command(ticket) => Effect::Reply { ticket, result: Ok(outcome) },
             Asker::Request(ticket) => Effect::Respond { ticket, result: Ok(words.into()) },
+            Asker::Round => Effect::Notify(Notice { level: Level::Info, text: words.into(), task: None }),
         });
     }
 
@@ -298,11 +334,16 @@ impl Machine {
         self.out.push(match asker {
             Asker::Command(ticket) => Effect::Reply { ticket, result: Err(fault) },
             Asker::Request(ticket) => Effect::Respond { ticket, result: Err(fault.to_string()) },
+            Asker::Round => {
+                let text = format!("a recurring task did not come round: {fault}");
+                Effect::Notify(Notice { level: Level::Warning, text, task: None })
+            }
         });
     }
 
     /// Takes note of what a run shows of itself.
     fn live(&mut self, now: Timestamp, task: TaskId, live: Live) {
+        self.word_came(now, task);
         match live {
             Live::Activity { activity } => self.active(now, task, activity),
             Live::Retry { attempt, of, until, reason } => {
@@ -312,7 +353,29 @@ impl Machine {
             Live::TextDelta { .. } | Live::ThinkingDelta { .. } | Live::CallDelta { .. } => {
                 self.active(now, task, Activity::Streaming);
             }
-            Live::OutputChunk { .. } | Live::Discarded | Live::TokenEstimate { .. } => {}
+            Live::OutputChunk { .. } | Live::ProcessOutput { .. } | Live::Discarded | Live::TokenEstimate { .. } => {}
+        }
+    }
+
+    /// Something came from a run: it is not silent.
+    fn word_came(&mut self, now: Timestamp, task: TaskId) {
+        let Some(life) = self.lives.get_mut(&task) else { return };
+        life.word = Some(now);
+        if std::mem::take(&mut life.silent) {
+            self.changed.insert(task);
+        }
+    }
+
+    /// A while has passed since a request began: if no word came since, that is said; else it is looked at again.
+    fn look_for_words(&mut self, now: Timestamp, task: TaskId) {
+        let Some(life) = self.lives.get_mut(&task) else { return };
+        let asks = matches!(life.activity, Activity::Thinking | Activity::Streaming | Activity::Compacting);
+        let Some(word) = life.word.filter(|_| asks && life.run.is_some()) else { return };
+        if now.since(word) >= SILENCE {
+            life.silent = true;
+            self.changed.insert(task);
+        } else {
+            self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: word.later(SILENCE) });
         }
     }
 
@@ -326,6 +389,10 @@ impl Machine {
         if activity != Activity::Retrying {
             life.retry = None;
         }
+        if matches!(activity, Activity::Thinking | Activity::Compacting) {
+            self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: now.later(SILENCE) });
+        }
+        let life = self.life(task);
         let asleep = matches!(activity, Activity::Idle | Activity::Waiting);
         if let Some(Run::Alive { asleep: was, .. }) = &mut life.run {
             *was = asleep;

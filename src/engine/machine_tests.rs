@@ -9,8 +9,12 @@ mod completions;
 mod edits;
 #[path = "machine_tests/messages.rs"]
 mod messages;
+#[path = "machine_tests/restores.rs"]
+mod restores;
 #[path = "machine_tests/rig.rs"]
 mod rig;
+#[path = "machine_tests/rounds.rs"]
+mod rounds;
 #[path = "machine_tests/runs.rs"]
 mod runs;
 

@@ -6,30 +6,32 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 
 use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
-use crate::config::Merged;
-use crate::config::paths::Home;
+use crate::config::paths::{Home, RepoFiles};
 use crate::config::settings::Durability as Wanted;
+use crate::config::{Merged, ServerState};
 use crate::engine::driver::models::{Choice, Models};
+use crate::engine::driver::rounds::{Found, Rounds};
 use crate::engine::driver::{Driver, Incoming, Parts};
 use crate::engine::feed::Feed;
 use crate::engine::handle::Handle;
-use crate::engine::machine::{Ground, Input, Limits, Machine};
+use crate::engine::machine::{Ground, Input, Limits, Machine, Unapproved};
 use crate::engine::post::PostOffice;
+use crate::engine::profiles::{self, Profiles};
+use crate::engine::reading::Reader;
 use crate::git::{AgentGit, Known, Worktrees};
 use crate::model::Project;
-use crate::model::task::{Status, TaskNode};
+use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
 use crate::store::digest::Summary;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
-use crate::store::{Digests, EngineLock, RealDisk, Store, StoreError};
+use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError};
 use crate::tools::mcp::{self, Pool};
 
-/// What the root is called until the person says otherwise, and who does its work.
+/// What the root is called until the person says otherwise.
 const ROOT_TITLE: &str = "orchestrator";
-const ROOT_PROFILE: &str = "orchestrator";
 
 /// Everything an engine needs to know.
 pub struct Options {
@@ -74,7 +76,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     })?;
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
-    let tree = load_tree(&mut tree_file, &ids, clock.as_ref())?;
+    let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
     let digests = Digests::load(Arc::new(RealDisk), folder.digests());
     let (summaries, digests) = read_sessions(&store, &tree, &ids, digests).await?;
 
@@ -88,6 +90,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     if let Some(provider) = scripted {
         models = models.scripted(provider);
     }
+    let servers = unapproved(&merged);
     let pool = Pool::new(
         merged.servers,
         mcp::Options {
@@ -108,13 +111,22 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         project_budget: budget,
         hold,
     };
-    let model = models.of_root().map(str::to_owned);
-    let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model };
-    let machine = Machine::new(tree, ground, limits, ids.clone());
+    let model = models.of_root();
+    let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model, servers };
+    let profile_folders = profiles::Folders {
+        user: home.agents(),
+        project: Some((project.path.clone(), RepoFiles::new(&project.path).agents())),
+    };
+    let mut machine = Machine::new(tree, ground, limits, ids.clone());
+    machine.set_profiles(Profiles::load(&profile_folders, &settings.profile));
     let (sessions_reader, blobs) = (store.sessions().clone(), store.blobs().clone());
+    let reader = Reader::new(worktrees.clone(), sessions_reader.clone());
     let parts = Arc::new(Parts {
         project,
+        profiles: profile_folders,
         secrets: vec![home.config(), folder.config()],
+        local_settings: folder.config(),
+        hinted: folder.root().join("hinted-at-setup-hook"),
         settings,
         store,
         tree_file: Mutex::new(tree_file),
@@ -133,16 +145,29 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         measuring: tokio::sync::Semaphore::new(1),
         post: post.clone(),
     });
+    let (rounds, plans) = open_rounds(&parts.project.path, hold, incoming.clone()).await;
     let (ended, over) = watch::channel(false);
     let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
     let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
-    let driver = Driver::new(machine, parts, lock, heads);
+    let driver = Driver::new(machine, parts, lock, heads, rounds);
     tokio::spawn(async move {
-        driver.live(Input::Boot { sessions }, inbox, knocked).await;
+        driver.live(Input::Boot { sessions }, plans, inbox, knocked).await;
         let _ = ended.send(true);
     });
     post.open().await;
-    Ok(Handle { incoming, sessions: sessions_reader, blobs, over })
+    Ok(Handle { incoming, sessions: sessions_reader, blobs, reader, over })
+}
+
+/// Returns the tool servers that the repository asks for and the person has not decided about.
+fn unapproved(merged: &Merged) -> Vec<Unapproved> {
+    let declined = &merged.settings.declined_mcp_servers;
+    let waiting = merged.servers.iter().filter_map(|server| match &server.state {
+        ServerState::NeedsApproval { hash } if !declined.contains(hash) => {
+            Some(Unapproved { name: server.name.clone(), hash: hash.clone(), entry: server.in_full() })
+        }
+        ServerState::NeedsApproval { .. } | ServerState::Active | ServerState::Disabled => None,
+    });
+    waiting.collect()
 }
 
 /// Ends what a crash left running and forgets the output it was writing.
@@ -157,8 +182,8 @@ async fn clean_up(records: &Path, spill: &Path) {
 }
 
 /// Returns the tree. A project's first one is saved before anything refers to it. The caller holds the lock.
-pub fn load_tree(file: &mut TreeFile, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
-    if let Some(rebuilt) = file.load()? {
+pub fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
+    if let Some(rebuilt) = file.load_beside(sessions)? {
         for note in &rebuilt.notes {
             tracing::warn!(note, "the tree was put in order");
         }
@@ -197,6 +222,16 @@ async fn read_sessions(
         Ok::<_, StoreError>((summaries, digests))
     });
     Ok(read.await.map_err(|error| Fault::internal(error.to_string()))??)
+}
+
+/// Returns what is known of recurring tasks. Where nothing is launched, nothing comes round.
+async fn open_rounds(top: &Path, hold: bool, incoming: mpsc::UnboundedSender<Incoming>) -> (Rounds, Found) {
+    let (top, fallback) = (top.to_owned(), Rounds::none(top));
+    if hold {
+        return (fallback, Found::default());
+    }
+    let opened = tokio::task::spawn_blocking(move || Rounds::open(&top, incoming));
+    opened.await.unwrap_or_else(|_| (fallback, Found::default()))
 }
 
 /// Finishes what was being taken away when the last process ended.

@@ -2,6 +2,7 @@
 //! start of one, resolved once, where the request arrives.
 
 use crate::base::MicroUsd;
+use crate::config::recurring::Schedule;
 use crate::model::ask::AskMode;
 use crate::model::event::Verdict;
 use crate::model::task::{Colour, Recurring};
@@ -18,6 +19,7 @@ pub enum Request {
         budget: Option<MicroUsd>,
         colour: Option<Colour>,
         recurring: Recurring,
+        schedule: Schedule,
         start: bool,
         draft: bool,
     },

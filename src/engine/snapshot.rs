@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
+use crate::engine::review::{Clash, Drift, Landing, Receipt};
 use crate::model::event::BackgroundRef;
 use crate::model::fold::{ContextSize, UsageTotals};
 use crate::model::live::Activity;
@@ -43,6 +44,16 @@ pub struct ProjectView {
     /// The model of the root, if one is set up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Who can do the work of a new task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ProfileView>,
+}
+
+/// A profile that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileView {
+    pub name: String,
+    pub description: String,
 }
 
 impl ProjectView {
@@ -55,6 +66,7 @@ impl ProjectView {
             budget: None,
             max_running,
             model: None,
+            profiles: Vec::new(),
         }
     }
 }
@@ -91,6 +103,24 @@ pub struct TaskView {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffStat>,
+    /// What the last check of its work came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
+    /// The last merge of its work that can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landing: Option<Landing>,
+    /// Tasks at work whose branches would conflict with its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clashes: Vec<Clash>,
+    /// How far it is from the branch that it goes into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+    /// Whether a rewind can be taken back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_redo: bool,
+    /// How often the person reviewed it.
+    #[serde(default)]
+    pub rounds: u32,
 }
 
 impl TaskView {
@@ -111,6 +141,12 @@ impl TaskView {
             last: None,
             model: None,
             diff: None,
+            receipt: None,
+            landing: None,
+            clashes: Vec::new(),
+            drift: None,
+            can_redo: false,
+            rounds: 0,
         }
     }
 

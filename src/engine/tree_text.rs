@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::base::{TaskId, text};
-use crate::model::task::{Status, TaskNode};
+use crate::model::task::{Recurring, Status, TaskNode};
 use crate::model::tree::{Facts, Tree};
 
 /// What a listing may take of a conversation.
@@ -32,9 +32,10 @@ pub fn render(tree: &Tree, top: TaskId, own: TaskId, include_closed: bool, facts
         let you = if node.id == own { " (you)" } else { "" };
         let working = if facts.working { ", at work" } else { "" };
         let asks = if facts.asks > 0 { ", waits for the person" } else { "" };
+        let rounds = if node.recurring == Recurring::None { "" } else { ", recurring" };
         // Writing to a string cannot fail.
         let title = text::headline(&node.title, 120);
-        let _ = writeln!(out, "{indent}- {} [{}{working}{asks}] {title}{you}", node.id, node.status);
+        let _ = writeln!(out, "{indent}- {} [{}{working}{asks}{rounds}] {title}{you}", node.id, node.status);
     }
     if hidden > 0 {
         let _ = writeln!(out, "[{hidden} more tasks not shown: ask for a part of the tree with `below`]");
@@ -64,6 +65,14 @@ pub fn card(tree: &Tree, node: &TaskNode, facts: Facts) -> String {
         line("worktree", &worktree.display().to_string());
     }
     line("profile", &node.profile);
+    match node.recurring {
+        Recurring::None => {}
+        Recurring::Reset => line("recurring", "reset: each round begins with an empty conversation"),
+        Recurring::Continue => line("recurring", "continue: each round goes on with the one before"),
+    }
+    if let Some(round) = node.round {
+        line("last round", &round.to_seconds_string());
+    }
     if let Some(budget) = node.budget {
         line("budget", &budget.to_string());
     }

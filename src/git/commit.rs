@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, Repository};
+use git2::{ErrorCode, Repository, Signature};
 
 use crate::base::Fault;
 
@@ -34,7 +34,8 @@ pub fn only(top: &Path, files: &[PathBuf], message: &str) -> Result<String, Comm
         _ => CommitError::Git { top: top.to_owned(), message: error.message().to_owned() },
     };
     let repository = Repository::open(top).map_err(failed)?;
-    let author = repository.signature().map_err(failed)?;
+    let author = identity(&repository, "AUTHOR").map_err(failed)?;
+    let committer = identity(&repository, "COMMITTER").map_err(failed)?;
     let parent = repository.head().and_then(|head| head.peel_to_commit()).map_err(failed)?;
 
     // The tree is the last commit's plus the files; the index gets the files too, so that they do not look deleted.
@@ -48,6 +49,21 @@ pub fn only(top: &Path, files: &[PathBuf], message: &str) -> Result<String, Comm
     }
     staged.write().map_err(failed)?;
     let tree = committed.write_tree_to(&repository).and_then(|tree| repository.find_tree(tree)).map_err(failed)?;
-    let id = repository.commit(Some("HEAD"), &author, &author, message, &tree, &[&parent]).map_err(failed)?;
+    let id = repository.commit(Some("HEAD"), &author, &committer, message, &tree, &[&parent]).map_err(failed)?;
     Ok(id.to_string()[..10].to_owned())
+}
+
+/// Returns who commits, as git itself finds it: the environment first, what it does not say from the settings.
+fn identity(repository: &Repository, role: &str) -> Result<Signature<'static>, git2::Error> {
+    let said = |what: &str| std::env::var(format!("GIT_{role}_{what}")).ok().filter(|said| !said.trim().is_empty());
+    match (said("NAME"), said("EMAIL")) {
+        (None, None) => repository.signature(),
+        (Some(name), Some(email)) => Signature::now(&name, &email),
+        (name, email) => {
+            let settings = repository.signature()?;
+            let name = name.map_or_else(|| settings.name().map(str::to_owned), Ok)?;
+            let email = email.map_or_else(|| settings.email().map(str::to_owned), Ok)?;
+            Signature::now(&name, &email)
+        }
+    }
 }

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use git2::{Index, IndexConflict, IndexEntry, MergeOptions, Oid, Repository};
 
+use serde::Serialize;
+
+use super::diff::lossy;
 use super::error::Error;
 
 /// How many bytes of each side of a conflict are shown.
@@ -16,7 +19,8 @@ const FORMAT: u32 = 0o170_000;
 const COMMIT: u32 = 0o160_000;
 
 /// What kind of disagreement it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
     /// Both changed the same lines.
     Content,
@@ -37,7 +41,7 @@ pub enum ConflictKind {
 }
 
 /// Some text of one side.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
     pub text: String,
     /// How many bytes it has that are not shown.
@@ -45,8 +49,9 @@ pub struct Excerpt {
 }
 
 /// A file that two branches disagree about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     pub kind: ConflictKind,
     /// The file on the side that is merged into. Nothing: it has none, or it is not text.

@@ -4,7 +4,9 @@
 
 mod read;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::error::{Error, blocking};
 use super::program::Checkout;
@@ -65,7 +67,8 @@ impl Default for Wish {
 }
 
 /// What happened to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FileStatus {
     Added,
     Deleted,
@@ -79,7 +82,8 @@ pub enum FileStatus {
 }
 
 /// What a path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     File,
     Executable,
@@ -88,8 +92,9 @@ pub enum Kind {
 }
 
 /// One side of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Version {
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     pub kind: Kind,
     /// The content's id; for a submodule, its commit.
@@ -98,7 +103,8 @@ pub struct Version {
 }
 
 /// Why a file's lines are not all there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cut {
     /// It is not text.
     Binary,
@@ -109,7 +115,7 @@ pub enum Cut {
 }
 
 /// A file that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileDiff {
     pub status: FileStatus,
     pub old: Option<Version>,
@@ -128,7 +134,7 @@ impl FileDiff {
 }
 
 /// Lines of a file that changed, with what is around them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hunk {
     pub old_start: u32,
     pub old_lines: u32,
@@ -139,7 +145,8 @@ pub struct Hunk {
     pub lines: Vec<Line>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LineKind {
     Context,
     Added,
@@ -147,7 +154,7 @@ pub enum LineKind {
 }
 
 /// One line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
     pub kind: LineKind,
     /// Its number on the old side.
@@ -163,7 +170,7 @@ pub struct Line {
 }
 
 /// Everything that differs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Diff {
     pub files: Vec<FileDiff>,
     /// Files that differ and are not in `files`.
@@ -180,6 +187,11 @@ impl Diff {
     }
 }
 
+/// Writes a path as text, also one that is none.
+pub(super) fn lossy<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
 /// Compares two ends.
 pub async fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Diff, Error> {
     let (checkout, old, new, wish) = (checkout.clone(), old.clone(), new.clone(), wish.clone());
@@ -189,6 +201,13 @@ pub async fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> 
 /// Compares a checkout, with what is not committed in it, with where it left the branch `base`.
 pub async fn since_base(checkout: &Checkout, base: &str, wish: &Wish) -> Result<Diff, Error> {
     let (here, base) = (checkout.clone(), base.to_owned());
-    let from = blocking(move || read::fork_point(&here, &base)).await?;
+    let from = blocking(move || read::fork_point(&here, None, &base)).await?;
     between(checkout, &End::Commit(from), &End::Worktree, wish).await
+}
+
+/// Returns the commit at which a branch, or else what is checked out, left the branch `base`; or began, if `base` has all
+/// of it by now.
+pub async fn left(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
+    let (checkout, branch, base) = (checkout.clone(), branch.map(str::to_owned), base.to_owned());
+    blocking(move || read::fork_point(&checkout, branch.as_deref(), &base)).await
 }

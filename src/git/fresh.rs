@@ -1,16 +1,64 @@
 //! A repository made from nothing, with one commit of everything that lies in its folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 
 use super::error::Error;
+use crate::base::Fault;
 
 /// Who commits in a repository that nobody has made their own yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Author {
     pub name: &'static str,
     pub email: &'static str,
+}
+
+/// What the first commit of a new repository says.
+const FIRST: &str = "Start";
+const USUAL_BRANCH: &str = "main";
+
+/// Why a folder did not become a repository.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    #[error("git does not know who you are, and a first commit needs a name")]
+    NoIdentity,
+    #[error("{} cannot become a repository: {message}", .top.display())]
+    Git { top: PathBuf, message: String },
+}
+
+impl From<BeginError> for Fault {
+    fn from(error: BeginError) -> Self {
+        let fault = Self::user(error.to_string());
+        match error {
+            BeginError::NoIdentity => {
+                fault.hint("tell it with `git config --global user.name …` and `git config --global user.email …`")
+            }
+            BeginError::Git { .. } => fault,
+        }
+    }
+}
+
+/// Makes the person's folder `top` a repository with an empty first commit in their name. No file is touched. Where git
+/// does not know them, nothing is made.
+pub fn begin(top: &Path) -> Result<(), BeginError> {
+    let failed = |error: git2::Error| BeginError::Git { top: top.to_owned(), message: error.message().to_owned() };
+    let settings = git2::Config::open_default().map_err(failed)?;
+    let said = |variable: &str, key: &str| {
+        let variable = std::env::var(variable).ok().filter(|value| !value.trim().is_empty());
+        variable.or_else(|| settings.get_string(key).ok())
+    };
+    let (name, email) = (said("GIT_AUTHOR_NAME", "user.name"), said("GIT_AUTHOR_EMAIL", "user.email"));
+    let (Some(name), Some(email)) = (name, email) else { return Err(BeginError::NoIdentity) };
+    let branch = settings.get_string("init.defaultBranch").unwrap_or_else(|_| USUAL_BRANCH.to_owned());
+    let mut options = RepositoryInitOptions::new();
+    options.initial_head(&branch).no_reinit(true);
+    let repository = Repository::init_opts(top, &options).map_err(failed)?;
+    let author = Signature::now(&name, &email).map_err(failed)?;
+    let empty = repository.treebuilder(None).and_then(|tree| tree.write()).map_err(failed)?;
+    let tree = repository.find_tree(empty).map_err(failed)?;
+    repository.commit(Some("HEAD"), &author, &author, FIRST, &tree, &[]).map_err(failed)?;
+    Ok(())
 }
 
 /// Makes a repository in `top` whose branch is `branch`, and commits everything that is there. Its own settings name the

@@ -17,20 +17,12 @@ use super::conflict;
 pub use super::conflict::{Conflict, ConflictKind, Excerpt};
 use super::error::{Error, blocking};
 use super::refs;
+use super::status::DiffStat;
 use super::worktree::Worktrees;
 use crate::base::TaskId;
+pub use crate::model::work::How;
+pub use land::{Side, Sides};
 pub use recover::Recovered;
-
-/// How a branch is brought into another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// A commit with both as parents.
-    Merge,
-    /// One commit with everything.
-    Squash,
-    /// Each commit again, on top of the target.
-    Rebase,
-}
 
 /// A branch to be brought into another.
 #[derive(Clone, Debug)]
@@ -52,6 +44,8 @@ pub struct Preview {
     /// Commits that the branch does not have.
     pub behind: usize,
     pub conflicts: Vec<Conflict>,
+    /// How much the target would get.
+    pub stat: DiffStat,
     /// What each side was when this was found out.
     pub branch: String,
     pub target: String,
@@ -96,10 +90,21 @@ impl Worktrees {
             } else {
                 conflict::conflicts(&repository, &conflict::merge(&repository, ours, theirs)?)?
             };
-            Ok(Preview { ahead, behind, conflicts, branch: theirs.to_string(), target: ours.to_string() })
+            let stat = gained(&repository, ours, theirs)?;
+            Ok(Preview { ahead, behind, conflicts, stat, branch: theirs.to_string(), target: ours.to_string() })
         })
         .await
     }
+}
+
+/// Returns how much a branch changed since it left another.
+fn gained(repository: &Repository, ours: Oid, theirs: Oid) -> Result<DiffStat, Error> {
+    let failed = Error::read(repository.path());
+    let from = repository.merge_base(ours, theirs).unwrap_or(ours);
+    let tree = |id| repository.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed);
+    let diff = repository.diff_tree_to_tree(Some(&tree(from)?), Some(&tree(theirs)?), None).map_err(&failed)?;
+    let stats = diff.stats().map_err(&failed)?;
+    Ok(DiffStat { files: stats.files_changed(), added: stats.insertions(), removed: stats.deletions() })
 }
 
 fn tip(repository: &Repository, branch: &str) -> Result<Oid, Error> {

@@ -103,6 +103,19 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Returns a call that is about git itself and no repository.
+    pub(super) fn anywhere<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        Self {
+            arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
+            cwd: std::env::temp_dir(),
+            environment: Environment::new().with("LC_ALL", "C").with("LANGUAGE", "C"),
+            limit: SHORT,
+            input: Vec::new(),
+            records: None,
+            settings: Vec::new(),
+        }
+    }
+
     pub(super) fn argument(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self

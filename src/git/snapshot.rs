@@ -4,7 +4,7 @@
 //! stood on. Nothing of the person's (index, HEAD, stash, reflogs) is touched, neither by taking one nor by putting it back.
 //! How many are kept is the caller's decision (`prune`); what one does not hold is written in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -82,6 +82,66 @@ impl Worktrees {
     pub async fn snapshots(&self, task: TaskId) -> Result<Vec<Snapshot>, Error> {
         let main = self.main().clone();
         blocking(move || all(&main.open()?, task)).await
+    }
+
+    /// Returns the snapshot of a task that holds a state, the latest if there are several.
+    pub async fn snapshot_of(&self, task: TaskId, tree: &str) -> Result<Option<Snapshot>, Error> {
+        Ok(self.snapshots(task).await?.into_iter().rev().find(|snapshot| snapshot.tree == tree))
+    }
+
+    /// Returns the state of a worktree's files as a tree, without keeping it: it stays readable for as long as git leaves
+    /// objects alone that nothing points at.
+    pub async fn state(&self, path: &Path) -> Result<String, Error> {
+        let _place = self.place(path).await;
+        let checkout = self.checkout(path).await?;
+        Ok(capture(&checkout, Some(FILE_CAP), Safety::Os).await?.tree.to_string())
+    }
+
+    /// Returns the commits that a checkout has and `head` has not, newest first: their ids and first lines.
+    pub async fn commits_since(
+        &self,
+        checkout: &Checkout,
+        head: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let (checkout, head) = (checkout.clone(), head.map(parse).transpose()?);
+        blocking(move || {
+            let repository = checkout.open()?;
+            let failed = Error::read(&checkout.path);
+            let mut walk = repository.revwalk().map_err(&failed)?;
+            walk.push_head().map_err(&failed)?;
+            if let Some(head) = head {
+                walk.hide(head).map_err(&failed)?;
+            }
+            let mut commits = Vec::new();
+            for id in walk.take(most) {
+                let commit = id.and_then(|id| repository.find_commit(id)).map_err(&failed)?;
+                let subject = commit.message_raw_bytes().split(|byte| *byte == b'\n').next().unwrap_or_default();
+                commits.push((commit.id().to_string(), String::from_utf8_lossy(subject).into_owned()));
+            }
+            Ok(commits)
+        })
+        .await
+    }
+
+    /// Returns which tasks have snapshots, and how many.
+    pub async fn snapshots_by_task(&self) -> Result<BTreeMap<TaskId, usize>, Error> {
+        let main = self.main().clone();
+        blocking(move || {
+            let repository = main.open()?;
+            let failed = Error::read(&main.path);
+            let mut counts = BTreeMap::new();
+            for found in repository.references_glob(&format!("{SNAPSHOTS}*")).map_err(&failed)? {
+                let found = found.map_err(&failed)?;
+                let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
+                let task = name.strip_prefix(SNAPSHOTS).and_then(|rest| rest.split('/').next()?.parse().ok());
+                if let Some(task) = task {
+                    *counts.entry(task).or_insert(0) += 1;
+                }
+            }
+            Ok(counts)
+        })
+        .await
     }
 
     /// Forgets the oldest snapshots of a task beyond the last `keep`. Returns how many.

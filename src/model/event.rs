@@ -21,6 +21,7 @@ use crate::model::ask::Ask;
 use crate::model::conversation::{Thought, ToolUse};
 use crate::model::message::Message;
 use crate::model::usage::Usage;
+use crate::model::work::Work;
 
 /// The version of the envelope that this program writes.
 pub const VERSION: u16 = 1;
@@ -215,12 +216,14 @@ bodies! {
     AskRaised(Ask) = "ask_raised",
     AskAnswered(AskAnswered) = "ask_answered",
     AskWithdrawn(AskWithdrawn) = "ask_withdrawn",
+    Granted(Granted) = "granted",
     BudgetWarning(BudgetWarning) = "budget_warning",
     BudgetExceeded(BudgetExceeded) = "budget_exceeded",
     Error(ErrorNote) = "error",
     Repaired(Repaired) = "repaired",
     HeadMoved(HeadMoved) = "head_moved",
     Snapshot(Snapshot) = "snapshot",
+    Work(Work) = "work",
     TaskChanged(TaskChanged) = "task_changed",
 }
 

@@ -40,6 +40,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     ("ask_answered", r#"{"id":"ID","answer":{"text":"a","choice":0,"by":"person"}}"#),
     ("ask_withdrawn", r#"{"id":"ID","reason":"the run ended"}"#),
+    ("granted", r#"{"ask":"ID","grant":"turns","up_to":40}"#),
     ("budget_warning", r#"{"scope":"task","spent":1,"limit":2}"#),
     ("budget_exceeded", r#"{"scope":"subtree","spent":3,"limit":2}"#),
     ("error", r#"{"class":"network","message":"m","attempt":{"number":1,"of":8,"wait_ms":500}}"#),
@@ -50,6 +51,10 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     ("snapshot", r#"{"turn":"ID","tree":"4b825dc642cb6eb9a060e54bf8d69288fbee4904"}"#),
     (
+        "work",
+        r#"{"what":"verified","receipt":{"command":"make test","commit":"c","dirty":true,"exit":1,"at":"2026-01-01T00:00:00.000Z","duration_ms":5,"output":"o"}}"#,
+    ),
+    (
         "task_changed",
         r#"{"change":"set","node":{"id":"ID","title":"t","status":"in_progress","parent":"ID","children":["ID"],"branch":"b","worktree":"/w","cwd":"/w/x","budget":5,"edited_by":"user","recurring":"reset","colour":"red","profile":"engineer","results":[{"verdict":"failed","result":"r","at":"2026-01-01T00:00:00.000Z"}],"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z","novel":{"a":1}}}"#,
     ),
@@ -58,6 +63,22 @@ const GOLDEN: &[(&str, &str)] = &[
 /// Further shapes of the same types.
 const ALSO: &[(&str, &str)] = &[
     ("task_changed", r#"{"change":"removed"}"#),
+    (
+        "work",
+        r#"{"what":"landed","landing":{"target":"main","how":"squash","from":"a","to":"b","undo":"refs/mxd/undo/x/1","at":"2026-01-01T00:00:00.000Z"}}"#,
+    ),
+    ("work", r#"{"what":"landing_undone","undo":"refs/mxd/undo/x/1","at":"2026-01-01T00:00:00.000Z"}"#),
+    (
+        "work",
+        r#"{"what":"reviewed","round":{"comments":[{"file":"a.rs","side":"new","lines":[3,4],"quote":"let x;","text":"why?"}],"words":"good","state":"t","message":"ID"}}"#,
+    ),
+    (
+        "work",
+        r#"{"what":"rewound","rewound":{"extent":"both","to":"ID","head":"ID","files":"ID","branch":"c","at":"2026-01-01T00:00:00.000Z"}}"#,
+    ),
+    ("work", r#"{"what":"redone","at":"2026-01-01T00:00:00.000Z"}"#),
+    ("granted", r#"{"ask":"ID","grant":"unpriced","model":"m-1"}"#),
+    ("granted", r#"{"ask":"ID","grant":"overfull"}"#),
     ("run_ended", r#"{"exit":"done_passed"}"#),
     ("run_ended", r#"{"exit":{"interrupted":"quit"}}"#),
     ("thinking", r#"{"redacted":"b3BhcXVl","wire":"anthropic"}"#),

@@ -9,9 +9,12 @@ mod activity;
 mod asks;
 mod background;
 mod decisions;
+mod filling;
+mod grants;
 mod messages;
 mod turns;
 mod usage;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +22,12 @@ pub use activity::LastActivity;
 pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
 pub use decisions::{Decision, Decisions};
+pub use filling::{Filling, Part};
+pub use grants::Grants;
 pub use messages::PendingMessages;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
+pub use work::WorkDone;
 
 use crate::model::event::Event;
 
@@ -34,9 +40,13 @@ pub struct SessionState {
     pub asks: PendingAsks,
     #[serde(skip_serializing_if = "Decisions::is_empty")]
     pub decisions: Decisions,
+    #[serde(skip_serializing_if = "Grants::is_empty")]
+    pub grants: Grants,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
+    #[serde(skip_serializing_if = "WorkDone::is_empty")]
+    pub work: WorkDone,
 }
 
 impl SessionState {
@@ -52,14 +62,18 @@ impl SessionState {
         self.messages.apply(event);
         self.decisions.apply(event, &self.asks);
         self.asks.apply(event);
+        self.grants.apply(event);
         self.background.apply(event);
         self.activity.apply(event);
+        self.work.apply(event);
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
     /// The conversation is undone; what it cost, what others sent and what still runs is not.
     pub fn moved_to(&self, then: &Self) -> Self {
-        Self { turns: Turns { ended: self.turns.ended, ..then.turns.clone() }, ..self.clone() }
+        let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
+        let usage = UsageTotals { filling: then.usage.filling, ..self.usage.clone() };
+        Self { turns, usage, ..self.clone() }
     }
 }
 

@@ -72,6 +72,26 @@ fn usage_is_summed_by_model_and_unknown_prices_are_not_free() {
 }
 
 #[test]
+fn what_was_granted_stays_granted_across_a_cut_and_is_not_inherited() {
+    let mut s = Script::new();
+    let (ask, turn) = (s.id(), s.id());
+    s.apply("granted", json!({"ask": ask, "grant": "turns", "up_to": 40}));
+    s.apply("granted", json!({"ask": ask, "grant": "unpriced", "model": "m"}));
+    s.apply("granted", json!({"ask": ask, "grant": "overfull"}));
+    s.apply("budget_warning", json!({"scope": "task", "spent": 8, "limit": 10}));
+    let granted = s.state.grants.clone();
+    assert_eq!((granted.turns, granted.overfull), (Some(40), true));
+    assert!(granted.unpriced.contains("m") && granted.warned.contains(&MicroUsd(10)));
+    s.apply("turn_ended", json!({"turn": turn, "stop": "end_turn"}));
+    let carry = serde_json::to_value(&s.state).unwrap();
+    s.apply("compact_marker", json!({"summary": "", "tokens_before": 9, "tokens_after": 1, "carry": carry}));
+    assert_eq!(s.state.grants, granted);
+    let task = s.id();
+    s.apply("fork_marker", json!({"source": task, "source_event": task, "title": "t"}));
+    assert!(s.state.grants.is_empty());
+}
+
+#[test]
 fn messages_are_pending_until_they_are_consumed_or_withdrawn() {
     let mut s = Script::new();
     let [a, b, c] = [s.id(), s.id(), s.id()];
@@ -165,6 +185,7 @@ fn what_cuts_the_chain_puts_in_force_what_it_carries() {
                 // The calls were summarised: nobody can answer them any more, and nobody has spoken since.
                 expected.turns.open.clear();
                 expected.turns.voice = None;
+                expected.usage.filling = s.state.usage.filling;
             }
             assert_eq!(s.state, expected, "{kind}");
             assert_eq!(s.state.activity.kind, kind);
@@ -188,7 +209,8 @@ fn a_copy_owes_nothing_of_what_its_source_did() {
 fn a_move_undoes_the_conversation_and_nothing_else() {
     let (now, then) = (busy().state, SessionState::default());
     let moved = now.moved_to(&then);
-    assert_eq!((&moved.usage, &moved.messages, &moved.asks), (&now.usage, &now.messages, &now.asks));
+    assert_eq!((&moved.messages, &moved.asks), (&now.messages, &now.asks));
+    assert_eq!((&moved.usage.by_model, moved.usage.context), (&now.usage.by_model, now.usage.context));
     assert_eq!(moved.background, now.background);
     assert_eq!((moved.turns.ended, moved.turns.last.is_none(), moved.turns.open.is_empty()), (1, true, true));
 }

@@ -51,6 +51,11 @@ pub enum Live {
         channel: Channel,
         text: String,
     },
+    /// What a process in the background prints.
+    ProcessOutput {
+        process: String,
+        text: String,
+    },
     Activity {
         activity: Activity,
     },

@@ -19,6 +19,20 @@ pub struct Message {
     pub at: Timestamp,
 }
 
+/// What a task that the person starts is told. The person pressed a key and wrote nothing: a screen says so in other
+/// words.
+pub const BEGIN: &str = "Begin with your task.";
+
+/// What a task that the person lets go on is told.
+pub const GO_ON: &str = "Go on where you stopped.";
+
+impl Message {
+    /// Tells whether the person wrote it, and not only pressed a key that says it.
+    pub fn is_written(&self) -> bool {
+        self.from == Source::User && self.body != BEGIN && self.body != GO_ON
+    }
+}
+
 /// What happened to a node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,6 +44,8 @@ pub enum TreeAction {
     Closed,
     Reset,
     Deleted,
+    /// It was deleted, and is back.
+    Restored,
     /// Its run was ended; the task stays in progress.
     Stopped,
 }

@@ -85,6 +85,7 @@ fn action_word(action: TreeAction) -> &'static str {
         TreeAction::Closed => "closed",
         TreeAction::Reset => "reset",
         TreeAction::Deleted => "deleted",
+        TreeAction::Restored => "restored",
         TreeAction::Stopped => "stopped",
     }
 }

@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 use crate::base::{MicroUsd, TaskId, Timestamp};
 use crate::model::event::Verdict;
 
+/// Who does the work of the root, and of a task for which nobody was chosen.
+pub const ROOT_PROFILE: &str = "orchestrator";
+pub const USUAL_PROFILE: &str = "engineer";
+
 /// Where a task stands: `draft → pending → in_progress → passed | failed → closed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -119,6 +123,9 @@ pub struct TaskNode {
     pub edited_by: EditedBy,
     #[serde(default, skip_serializing_if = "Recurring::is_none")]
     pub recurring: Recurring,
+    /// When its last round began, if it is recurring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<Colour>,
     /// Who does the work. Bound when the task is made.
@@ -133,6 +140,11 @@ pub struct TaskNode {
 }
 
 impl TaskNode {
+    /// Returns who does the work, where that is not whoever usually does.
+    pub fn unusual_profile(&self) -> Option<&str> {
+        Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, USUAL_PROFILE].contains(profile))
+    }
+
     /// Returns a new task with nothing but a name.
     pub fn new(id: TaskId, title: impl Into<String>, profile: impl Into<String>, now: Timestamp) -> Self {
         Self {
@@ -148,6 +160,7 @@ impl TaskNode {
             budget: None,
             edited_by: EditedBy::Agent,
             recurring: Recurring::None,
+            round: None,
             colour: None,
             profile: profile.into(),
             results: Vec::new(),

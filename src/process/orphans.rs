@@ -22,14 +22,8 @@ pub struct Ended {
 /// Ends what the records in `folder` say was left running, and removes those records. Blocks, at most a few seconds.
 /// Records whose owner is alive are somebody else's and stay.
 pub fn sweep(folder: &Path) -> Vec<Ended> {
-    let mut left = Vec::new();
     remove_spares(folder);
-    for (path, record) in records(folder) {
-        if record.owner.is_alive() {
-            continue;
-        }
-        left.push(Left { family: family(&record), path, record, seen: Vec::new() });
-    }
+    let mut left = abandoned(folder);
     if left.is_empty() {
         return Vec::new();
     }
@@ -42,6 +36,26 @@ pub fn sweep(folder: &Path) -> Vec<Ended> {
     };
     end_blocking(find, GRACE);
     left.into_iter().map(Left::settle).collect()
+}
+
+/// Returns what [`sweep`] would have to end, and ends nothing. What ended by itself is not in it.
+pub fn left(folder: &Path) -> Vec<Ended> {
+    let mut left = abandoned(folder);
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let entries = table::all();
+    let alive = left.iter_mut().map(|one| {
+        let processes = one.members(&entries).len();
+        Ended { id: one.record.id.clone(), command: one.record.command.clone(), processes }
+    });
+    alive.filter(|one| one.processes > 0).collect()
+}
+
+/// Returns the records in `folder` whose owner is gone.
+fn abandoned(folder: &Path) -> Vec<Left> {
+    let nobodys = records(folder).into_iter().filter(|(_, record)| !record.owner.is_alive());
+    nobodys.map(|(path, record)| Left { family: family(&record), path, record, seen: Vec::new() }).collect()
 }
 
 struct Left {

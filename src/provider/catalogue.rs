@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::KeyPath;
 pub use listing::{Listed, read_list};
 pub use prices::{Prices, cost};
 
@@ -68,9 +69,17 @@ pub struct Facts {
 pub enum UnknownFacts {
     #[error(
         "the context window of model \"{model}\" is not known: neither the endpoint nor the built-in table tells. \
-         Set `models.{model}.window` (and `models.{model}.max_output`) in the config{}", suggestion(.similar.as_deref())
+         Say it with `{}`{}", set_window(.model), suggestion(.similar.as_deref())
     )]
     Window { model: String, similar: Option<String> },
+}
+
+/// Returns the command that makes the window of a model known.
+pub fn set_window(model: &str) -> String {
+    let key = KeyPath::top("models").child(model).child("window").to_string();
+    let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | '@'));
+    let key = if plain { key } else { format!("'{}'", key.replace('\'', "'\\''")) };
+    format!("mxd config set --global {key} TOKENS")
 }
 
 fn suggestion(similar: Option<&str>) -> String {
@@ -121,7 +130,8 @@ impl Catalogue {
 
     fn similar(&self, model: &str) -> Option<String> {
         let known = self.listed.iter().map(|listed| listed.id.as_str()).chain(SHIPPED.iter().map(|e| e.id.as_str()));
-        let scored = known.map(|id| (strsim::jaro_winkler(model, id), id)).filter(|(score, _)| *score > 0.9);
+        let scored =
+            known.map(|id| (strsim::jaro_winkler(model, id), id)).filter(|(score, id)| *score > 0.9 && *id != model);
         scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, id)| id.to_owned())
     }
 }

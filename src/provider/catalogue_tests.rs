@@ -62,9 +62,9 @@ fn settings_win_over_the_list_and_the_list_over_the_table() {
 #[test]
 fn an_unknown_window_is_an_error_that_says_what_to_set() {
     let error = Catalogue::default().facts("gpt-4oo").unwrap_err().to_string();
-    assert!(error.contains("`models.gpt-4oo.window`"), "{error}");
+    assert!(error.contains("`mxd config set --global models.gpt-4oo.window TOKENS`"), "{error}");
     assert!(error.contains("\"gpt-4o\""), "{error}");
-    assert!(Catalogue::default().facts("zzz").unwrap_err().to_string().ends_with("in the config"));
+    assert!(Catalogue::default().facts("zzz").unwrap_err().to_string().ends_with("TOKENS`"));
 }
 
 #[test]

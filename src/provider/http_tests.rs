@@ -186,12 +186,12 @@ async fn a_stream_that_keeps_the_connection_open_after_its_end_is_over() {
 #[tokio::test]
 async fn silence_has_a_limit_before_and_within_a_stream() {
     let (silent, _) = serve(|| stuck(String::new())).await;
-    let short = Timeouts { first_byte: Duration::from_millis(50), ..timeouts() };
+    let short = Timeouts { first_byte: Duration::from_millis(400), ..timeouts() };
     let error = respond(&provider(Wire::Anthropic, silent, short)).await.0.unwrap_err();
     assert_eq!(error.class, ErrorClass::Timeout);
 
     let (stalled, _) = serve(|| stuck(stream(&HELLO))).await;
-    let short = Timeouts { idle: Duration::from_millis(50), ..timeouts() };
+    let short = Timeouts { idle: Duration::from_millis(400), ..timeouts() };
     let error = respond(&provider(Wire::Anthropic, stalled, short)).await.0.unwrap_err();
     assert_eq!((error.class, error.partial.unwrap().text()), (ErrorClass::Timeout, "Hello.".to_owned()));
 }

@@ -136,8 +136,12 @@ fn check_tree(
             notes.extend(loaded.notes);
             merge(&loaded.tree, &mut remembered, &mut notes);
         }
-        Err(error @ StoreError::Newer { .. }) => {
-            report.add(Severity::Error, Outcome::Remains, &places.tree, error.to_string());
+        Err(StoreError::Newer { found, known, .. }) => {
+            let sentence = format!(
+                "a newer version wrote it (format {found}, this version reads up to {known}); use that one, or move the \
+                 file away and repair: the sessions remember the tree"
+            );
+            report.add(Severity::Error, Outcome::Remains, &places.tree, sentence);
             return Ok(());
         }
         Err(StoreError::Corrupt { problem, .. }) => {

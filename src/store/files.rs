@@ -104,7 +104,11 @@ impl VersionedFile {
     fn understood<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
         serde_json::from_slice(text).map_err(|error| StoreError::Corrupt {
             path: self.path.clone(),
-            problem: if text.is_empty() { "it is empty".to_owned() } else { error.to_string() },
+            problem: match text.trim_ascii_start().first() {
+                None => "it is empty".to_owned(),
+                Some(b'{') => error.to_string(),
+                Some(_) => "it does not hold a JSON object".to_owned(),
+            },
             backup: None,
         })
     }

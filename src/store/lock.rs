@@ -40,6 +40,13 @@ pub struct Holder {
     pub since: Timestamp,
 }
 
+impl Holder {
+    /// Tells whether the holder was suspended, so that it will not let go by itself.
+    pub fn is_suspended(&self) -> bool {
+        is_stopped(self.pid)
+    }
+}
+
 /// Why the lock was not given.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {

@@ -261,12 +261,14 @@ pub fn is_conversation(body: &Body) -> bool {
         | Body::AskRaised(_)
         | Body::AskAnswered(_)
         | Body::AskWithdrawn(_)
+        | Body::Granted(_)
         | Body::BudgetWarning(_)
         | Body::BudgetExceeded(_)
         | Body::Error(_)
         | Body::Repaired(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_) => false,
     }
 }

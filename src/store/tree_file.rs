@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::{TaskId, Timestamp};
+use crate::base::{TaskId, Timestamp, text};
 use crate::model::event::{Body, TaskChanged};
 use crate::model::task::TaskNode;
 use crate::model::tree::{Rebuilt, Tree};
@@ -54,6 +54,22 @@ impl TreeFile {
             problem: "it lists no tasks".to_owned(),
             backup: None,
         })
+    }
+
+    /// As [`TreeFile::load`]. That no tree was saved yet is only believed if no session remembers a task: a file that
+    /// went missing must not make a project look new.
+    pub fn load_beside(&mut self, sessions: &Sessions) -> Result<Option<Rebuilt>, StoreError> {
+        if let Some(rebuilt) = self.load()? {
+            return Ok(Some(rebuilt));
+        }
+        match nodes_in(sessions)?.nodes.len() {
+            0 => Ok(None),
+            tasks => Err(StoreError::Corrupt {
+                path: self.file.path().to_owned(),
+                problem: format!("it is gone, and the sessions remember {}", text::count(tasks, "task", "tasks")),
+                backup: None,
+            }),
+        }
     }
 
     pub fn save(&self, tree: &Tree) -> Result<(), StoreError> {
@@ -109,7 +125,7 @@ pub fn nodes_in(sessions: &Sessions) -> Result<Remembered, StoreError> {
 }
 
 /// Returns what a session last said of its own task, on whatever branch of its history.
-fn last_change(sessions: &Sessions, task: TaskId) -> Result<Option<TaskChanged>, StoreError> {
+pub(in crate::store) fn last_change(sessions: &Sessions, task: TaskId) -> Result<Option<TaskChanged>, StoreError> {
     let mut last = None;
     sessions.scan(task, |span| {
         let header = span.bytes.and_then(|bytes| line::parse(bytes).header());

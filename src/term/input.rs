@@ -48,6 +48,13 @@ impl Reader {
         Ok(Self { wake: Some(wake), thread: Some(thread), heard })
     }
 
+    /// Returns a reader that hears what is handed to it.
+    #[cfg(test)]
+    pub(super) fn handed() -> (Self, mpsc::Sender<Vec<Heard>>) {
+        let (sender, heard) = mpsc::channel(QUEUE);
+        (Self { wake: None, thread: None, heard }, sender)
+    }
+
     /// Waits for the next things that were read together. None when nothing can follow.
     pub(super) async fn next(&mut self) -> Option<Vec<Heard>> {
         self.heard.recv().await

@@ -26,7 +26,14 @@ pub(super) struct Outlet {
     /// Closing it ends a wait for a terminal that takes nothing.
     wake: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
+    /// What was sent, where nothing but this takes it.
+    #[cfg(test)]
+    kept: Option<Kept>,
 }
+
+/// Every frame of an outlet without a line, and when it was drawn.
+#[cfg(test)]
+pub(super) type Kept = Arc<Mutex<Vec<(tokio::time::Instant, Vec<u8>)>>>;
 
 struct Shared {
     tty: Arc<Tty>,
@@ -57,7 +64,21 @@ impl Outlet {
         let shared = Arc::new(Shared { tty, slot: Mutex::default(), filled: Condvar::new(), landed: Notify::new() });
         let mine = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("terminal output".into()).spawn(move || carry(&mine, &asleep))?;
-        Ok(Self { shared, wake: Some(wake), thread: Some(thread) })
+        Ok(Self {
+            shared,
+            wake: Some(wake),
+            thread: Some(thread),
+            #[cfg(test)]
+            kept: None,
+        })
+    }
+
+    /// Returns an outlet without a line: every frame lands at once and is kept.
+    #[cfg(test)]
+    pub(super) fn keeping(tty: Arc<Tty>) -> (Self, Kept) {
+        let kept = Kept::default();
+        let shared = Arc::new(Shared { tty, slot: Mutex::default(), filled: Condvar::new(), landed: Notify::new() });
+        (Self { shared, wake: None, thread: None, kept: Some(Arc::clone(&kept)) }, kept)
     }
 
     /// Tells whether a frame would be refused now; if so, [`Outlet::landed`] will tell when no longer.
@@ -72,6 +93,11 @@ impl Outlet {
     pub(super) fn frame(&self, bytes: Vec<u8>) {
         if bytes.is_empty() {
             return;
+        }
+        #[cfg(test)]
+        if let Some(kept) = &self.kept {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push((tokio::time::Instant::now(), bytes));
+            return self.shared.landed.notify_one();
         }
         let mut slot = self.shared.slot();
         slot.frame = Some(bytes);

@@ -108,6 +108,12 @@ impl Ending {
         Ok(Self { task, lent })
     }
 
+    /// Returns one that hears nothing: a test must not catch the signals of its whole process.
+    #[cfg(test)]
+    pub(super) fn deaf() -> Self {
+        Self { task: tokio::spawn(std::future::pending()), lent: Arc::default() }
+    }
+
     /// Says whether another program has the terminal.
     pub(super) fn lend(&self, lent: bool) {
         self.lent.store(lent, Ordering::Release);
@@ -138,6 +144,13 @@ impl JobControl {
             stop: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
             continued: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
         })
+    }
+
+    /// Listens to a signal that nobody sends.
+    #[cfg(test)]
+    pub(super) fn deaf() -> io::Result<Self> {
+        let never = || signal(SignalKind::user_defined2());
+        Ok(Self { resized: never()?, stop: never()?, continued: never()? })
     }
 }
 

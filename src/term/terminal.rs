@@ -6,6 +6,8 @@
 
 mod aside;
 mod detour;
+#[cfg(test)]
+mod staged;
 
 use std::collections::VecDeque;
 use std::io;
@@ -32,6 +34,8 @@ use crate::base::keys::Input;
 
 pub use self::aside::CursorShape;
 pub use self::detour::Lent;
+#[cfg(test)]
+pub use self::staged::Staged;
 
 /// How long a start may wait for what the terminal says about itself.
 pub const ANSWER_PATIENCE: Duration = Duration::from_millis(50);

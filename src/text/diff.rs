@@ -7,13 +7,15 @@ mod colours;
 mod intraline;
 mod parse;
 mod rows;
+mod write;
 
 use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
 
 pub use parse::parse;
-pub use rows::{DiffOptions, DiffRows, Sides, Spaces};
+pub use rows::{At, DiffOptions, DiffRows, Heads, Sides, Spaces};
+pub use write::unified;
 
 /// How long comparing two texts may take. After that the result is correct still, but longer than it could be.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -48,6 +50,35 @@ pub struct Hunk {
     pub lines: Vec<DiffLine>,
 }
 
+impl Hunk {
+    /// Returns the lines of the new file that it is about, or those of the old one where nothing is left.
+    pub fn lines_shown(&self) -> (usize, usize) {
+        let numbers = |side: fn(&DiffLine) -> Option<usize>| {
+            let mut numbers = self.lines.iter().filter_map(side);
+            let first = numbers.next()?;
+            Some((first, numbers.next_back().unwrap_or(first)))
+        };
+        let new = numbers(|line| line.new);
+        new.or_else(|| numbers(|line| line.old)).unwrap_or((self.new_start, self.new_start))
+    }
+}
+
+/// What became of a file as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileState {
+    #[default]
+    Modified,
+    Added,
+    Deleted,
+    Renamed,
+    Copied,
+    /// A file became a link, or the like.
+    TypeChanged,
+    /// New, and git has not been told of it.
+    Untracked,
+    Conflicted,
+}
+
 /// What happened to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {
@@ -55,6 +86,9 @@ pub struct FileDiff {
     pub old_path: Option<String>,
     /// Absent when the file is gone.
     pub new_path: Option<String>,
+    pub state: FileState,
+    /// How many lines were added and removed, where not all of them are in the hunks.
+    pub counted: Option<(usize, usize)>,
     /// What cannot be shown as lines: a binary file, a mode.
     pub notes: Vec<String>,
     pub hunks: Vec<Hunk>,
@@ -83,7 +117,7 @@ impl FileDiff {
         };
         let groups = diff.grouped_ops(context);
         let hunks = groups.iter().filter(|ops| !ops.is_empty()).map(hunk).collect();
-        Self { old_path: Some(path.to_owned()), new_path: Some(path.to_owned()), notes: Vec::new(), hunks }
+        Self { old_path: Some(path.to_owned()), new_path: Some(path.to_owned()), hunks, ..Self::default() }
     }
 
     /// Returns the name by which a person knows the file now.
@@ -92,11 +126,11 @@ impl FileDiff {
     }
 
     pub fn added(&self) -> usize {
-        self.count(LineKind::Added)
+        self.counted.map_or_else(|| self.count(LineKind::Added), |(added, _)| added)
     }
 
     pub fn removed(&self) -> usize {
-        self.count(LineKind::Removed)
+        self.counted.map_or_else(|| self.count(LineKind::Removed), |(_, removed)| removed)
     }
 
     fn count(&self, kind: LineKind) -> usize {
@@ -105,7 +139,7 @@ impl FileDiff {
 
     /// Returns the same diff without the changes that are of spaces alone.
     pub fn ignoring_spaces(&self) -> Self {
-        let mut out = self.clone();
+        let mut out = Self { counted: None, ..self.clone() };
         for hunk in &mut out.hunks {
             let lines = std::mem::take(&mut hunk.lines);
             for block in lines.chunk_by(|a, b| (a.kind == LineKind::Context) == (b.kind == LineKind::Context)) {

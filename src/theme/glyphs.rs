@@ -53,6 +53,8 @@ pub struct Glyphs {
     pub arrow_right: &'static str,
     pub enter: &'static str,
     pub dot: &'static str,
+    /// Two branches that would conflict.
+    pub clash: &'static str,
     /// A space and a tab made visible.
     pub space: &'static str,
     pub tab: &'static str,
@@ -105,6 +107,7 @@ impl Glyphs {
         arrow_left: "←",
         arrow_right: "→",
         enter: "⏎",
+        clash: "≠",
         dot: "·",
         space: "·",
         tab: "→",
@@ -155,6 +158,7 @@ impl Glyphs {
         arrow_left: "<",
         arrow_right: ">",
         enter: "<",
+        clash: "!",
         dot: ".",
         space: ".",
         tab: ">",
@@ -213,6 +217,7 @@ impl Glyphs {
             self.thumb,
             self.arrow_up,
             self.arrow_down,
+            self.clash,
             self.arrow_left,
             self.arrow_right,
             self.enter,

@@ -181,7 +181,7 @@ impl Running<'_> {
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
         let mut background = None;
         if matches!(self.process.phase(), Phase::Left(_)) {
-            let job = context.jobs.adopt(self.process, self.command, self.started);
+            let job = context.jobs.adopt(self.process, self.command, self.started, Arc::clone(&context.live));
             lines.push(format!(
                 "[what the command started still runs, now as background process {}; the background tool shows or \
                  kills it]",
@@ -196,7 +196,7 @@ impl Running<'_> {
     async fn into_background(self, lead: &str) -> Reply {
         let context = &self.call.context;
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
-        let job = context.jobs.adopt(self.process, self.command, self.started);
+        let job = context.jobs.adopt(self.process, self.command, self.started, Arc::clone(&context.live));
         let mut lines = vec![format!(
             "{lead} as {}. A message will tell you when it ends; until then use the background tool to look at it or \
              to kill it. A cd in it has no effect on where you are.",

@@ -17,6 +17,7 @@ use crate::model::BlobRef;
 use crate::model::event::BackgroundRef;
 use crate::process::{Exit, Process};
 use crate::tools::blobs::BlobSink;
+use crate::tools::live::{LiveSink, Stream};
 
 /// How many finished jobs are remembered.
 const REMEMBERED: usize = 32;
@@ -49,6 +50,18 @@ impl Job {
 
     pub(super) fn finished(&self) -> Option<&Completion> {
         self.finished.get()
+    }
+
+    /// Shows what it prints, until it prints nothing any more.
+    async fn show(&self, live: &dyn LiveSink) {
+        let mut output = Stream::of_process(&self.id, self.process.output(), live);
+        match self.process.error() {
+            Some(error) => {
+                let mut error = Stream::of_process(&self.id, error, live);
+                tokio::join!(output.follow(), error.follow());
+            }
+            None => output.follow().await,
+        }
     }
 }
 
@@ -83,7 +96,14 @@ impl Jobs {
 
     /// Takes a process over. From now on it lives until it ends, is killed, or the run is over; if it is over already,
     /// it is killed at once.
-    pub(super) fn adopt(self: &Arc<Self>, process: Process, command: String, started: Instant) -> Arc<Job> {
+    /// What it prints goes to `live`.
+    pub(super) fn adopt(
+        self: &Arc<Self>,
+        process: Process,
+        command: String,
+        started: Instant,
+        live: Arc<dyn LiveSink>,
+    ) -> Arc<Job> {
         let id = process.id().to_owned();
         let job = Arc::new(Job { id: id.clone(), command, process, started, finished: OnceLock::new() });
         let mut table = self.lock();
@@ -92,12 +112,16 @@ impl Jobs {
             job.process.kill();
         }
         drop(table);
-        tokio::spawn(Arc::clone(self).follow(Arc::clone(&job)));
+        tokio::spawn(Arc::clone(self).follow(Arc::clone(&job), live));
         job
     }
 
-    async fn follow(self: Arc<Self>, job: Arc<Job>) {
-        let exit = job.process.gone().await;
+    async fn follow(self: Arc<Self>, job: Arc<Job>, live: Arc<dyn LiveSink>) {
+        let exit = tokio::select! {
+            biased;
+            exit = job.process.gone() => exit,
+            () = job.show(&*live) => job.process.gone().await,
+        };
         let duration = job.started.elapsed();
         let Report { text, full } = report(&job.process, self.budget, &*self.blobs).await;
         let completion = Completion { id: job.id.clone(), command: job.command.clone(), exit, duration, text, full };

@@ -23,19 +23,32 @@ impl<F: Fn(Live) + Send + Sync> LiveSink for F {
 }
 
 const PACE: Duration = Duration::from_millis(50);
+/// For what runs beside the conversation.
+const RELAXED_PACE: Duration = Duration::from_millis(250);
 
-/// One stream of one call.
+/// Whose output it is.
+#[derive(Clone, Copy)]
+enum Whose<'a> {
+    Call(&'a str, Channel),
+    Process(&'a str),
+}
+
+/// One stream of one call, or of a process in the background.
 pub(super) struct Stream<'a> {
-    pub(super) call: &'a str,
-    pub(super) channel: Channel,
-    pub(super) capture: &'a Capture,
-    pub(super) sink: &'a dyn LiveSink,
+    whose: Whose<'a>,
+    pace: Duration,
+    capture: &'a Capture,
+    sink: &'a dyn LiveSink,
     decoder: Decoder,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(call: &'a str, channel: Channel, capture: &'a Capture, sink: &'a dyn LiveSink) -> Self {
-        Self { call, channel, capture, sink, decoder: Decoder::default() }
+        Self { whose: Whose::Call(call, channel), pace: PACE, capture, sink, decoder: Decoder::default() }
+    }
+
+    pub(super) fn of_process(process: &'a str, capture: &'a Capture, sink: &'a dyn LiveSink) -> Self {
+        Self { whose: Whose::Process(process), pace: RELAXED_PACE, capture, sink, decoder: Decoder::default() }
     }
 
     /// Shows what comes, until nothing can come any more.
@@ -43,7 +56,7 @@ impl<'a> Stream<'a> {
         while !self.capture.is_closed() {
             self.capture.fresh().await;
             self.flush();
-            tokio::time::sleep(PACE).await;
+            tokio::time::sleep(self.pace).await;
         }
         self.flush();
     }
@@ -52,7 +65,10 @@ impl<'a> Stream<'a> {
     pub(super) fn flush(&mut self) {
         let text = self.decoder.text(&self.capture.take_pending());
         if !text.is_empty() {
-            self.sink.send(Live::OutputChunk { call: self.call.to_owned(), channel: self.channel, text });
+            self.sink.send(match self.whose {
+                Whose::Call(call, channel) => Live::OutputChunk { call: call.to_owned(), channel, text },
+                Whose::Process(process) => Live::ProcessOutput { process: process.to_owned(), text },
+            });
         }
     }
 }

@@ -34,6 +34,33 @@ pub const UPDATE_TASK: &str = "update_task";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
+/// Every tool of our own.
+pub const ALL: [&str; 23] = [
+    BACKGROUND,
+    BASH,
+    CLARIFY,
+    CLOSE_TASK,
+    CREATE_TASK,
+    DELETE_TASK,
+    DONE,
+    EDIT_FILE,
+    FORK_TASK_CONTEXT,
+    GET_TASK,
+    GET_TREE,
+    LIST_FILES,
+    LIST_PROJECTS,
+    READ_FILE,
+    REORDER_TASKS,
+    RESET_TASK,
+    SEARCH,
+    SEARCH_TASKS,
+    SEND_MESSAGE,
+    SEND_MESSAGE_TO_PROJECT,
+    UPDATE_TASK,
+    WRITE_FILE,
+    YIELD,
+];
+
 /// Names that our tools had once, or that models are used to, and what they are now.
 const ALIASES: &[(&str, &str)] = &[
     ("exec", BASH),
@@ -55,6 +82,24 @@ pub fn wire(name: &str) -> String {
 /// Returns the name of a server's tool on the wire.
 pub fn external(server: &str, name: &str) -> String {
     format!("{PREFIX}{server}{SEPARATOR}{name}")
+}
+
+/// Tells whether calls of this tool in one response are carried out in the order in which they were made: what they do to
+/// the tree depends on it.
+pub fn keeps_order(name: &str) -> bool {
+    let ordered = [
+        CREATE_TASK,
+        UPDATE_TASK,
+        REORDER_TASKS,
+        FORK_TASK_CONTEXT,
+        CLOSE_TASK,
+        RESET_TASK,
+        DELETE_TASK,
+        SEND_MESSAGE,
+        SEND_MESSAGE_TO_PROJECT,
+        CLARIFY,
+    ];
+    matches!(split(&canonical(name)), Some((OWN, name)) if ordered.contains(&name))
 }
 
 /// Returns server and tool of a name on the wire.

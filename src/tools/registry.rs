@@ -50,6 +50,11 @@ impl Registry {
         Ok(())
     }
 
+    /// Keeps the tools whose wire name `keeps` allows.
+    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.tools.retain(|tool| keeps(&tool.spec().name));
+    }
+
     /// Returns the tool that a log or a model calls `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let exact = self.tools.iter().find(|tool| tool.spec().name == name);

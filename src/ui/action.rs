@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::engine::command::Abilities;
+
 /// A part of the screen in which keys have their own meaning. The nearer one wins over the wider one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Context {
@@ -18,6 +20,8 @@ pub enum Context {
     /// Lines of a transcript are being chosen.
     Select,
     Diff,
+    /// A remark on lines of a diff is being written.
+    Comment,
     /// A text to read: description, info, log.
     Page,
     Composer,
@@ -30,13 +34,17 @@ pub enum Context {
     /// A list to choose from: palette, help, projects.
     List,
     Board,
+    /// What bringing a branch into another would do.
+    Merge,
+    /// The turns that can be gone back to.
+    Rewind,
     Confirm,
     /// Wherever text is written.
     Text,
 }
 
 impl Context {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Anywhere,
         Self::Tree,
         Self::Asks,
@@ -44,6 +52,7 @@ impl Context {
         Self::Transcript,
         Self::Select,
         Self::Diff,
+        Self::Comment,
         Self::Page,
         Self::Composer,
         Self::Complete,
@@ -51,6 +60,8 @@ impl Context {
         Self::Prompt,
         Self::List,
         Self::Board,
+        Self::Merge,
+        Self::Rewind,
         Self::Confirm,
         Self::Text,
     ];
@@ -65,6 +76,7 @@ impl Context {
             Self::Transcript => "Transcript",
             Self::Select => "Choosing lines",
             Self::Diff => "Diff",
+            Self::Comment => "Writing a comment",
             Self::Page => "Description, info and log",
             Self::Composer => "Composer",
             Self::Complete => "Completion",
@@ -72,6 +84,8 @@ impl Context {
             Self::Prompt => "Asking for one line",
             Self::List => "Lists to choose from",
             Self::Board => "Dashboard and settings",
+            Self::Merge => "Merging",
+            Self::Rewind => "Going back",
             Self::Confirm => "Confirmation",
             Self::Text => "Writing",
         }
@@ -80,9 +94,14 @@ impl Context {
     /// Tells whether plain characters are text here and never keys of actions.
     pub fn types(self) -> bool {
         match self {
-            Self::Answer | Self::Composer | Self::Complete | Self::Filter | Self::Prompt | Self::List | Self::Text => {
-                true
-            }
+            Self::Answer
+            | Self::Comment
+            | Self::Composer
+            | Self::Complete
+            | Self::Filter
+            | Self::Prompt
+            | Self::List
+            | Self::Text => true,
             Self::Anywhere
             | Self::Tree
             | Self::Asks
@@ -91,6 +110,8 @@ impl Context {
             | Self::Diff
             | Self::Page
             | Self::Board
+            | Self::Merge
+            | Self::Rewind
             | Self::Confirm => false,
         }
     }
@@ -152,16 +173,17 @@ actions! {
     Palette "commands" [Anywhere] [":" "ctrl-p"] 20 "commands", "Find any action by its name";
     SearchAll "search_all" [Anywhere] ["S" "ctrl-s"] 18 "search all", "Search everything: titles, messages and transcripts of all tasks";
     Help "help" [Anywhere] ["?" "f1"] 19 "help", "Show what can be done here, and every key";
-    Back "back" [Anywhere Answer Select Complete Filter Prompt List Board] ["esc"] 0 "back", "Leave what is open, or go back to the tasks";
+    Back "back" [Anywhere Answer Select Comment Complete Filter Prompt List Board Merge Rewind] ["esc"] 0 "back", "Leave what is open, or go back to the tasks";
     NextTask "next_task" [Anywhere] ["ctrl-down" "alt-j"] 0 "next task", "Select the next task, from anywhere";
     PreviousTask "previous_task" [Anywhere] ["ctrl-up" "alt-k"] 0 "previous task", "Select the previous task, from anywhere";
     ShowTranscript "show_transcript" [Anywhere] ["1" "g t"] 0 "transcript", "Show the transcript of the task";
-    ShowDiff "show_diff" [Anywhere] ["d" "2" "g d"] 50 "diff", "Show what the task has changed";
+    ShowDiff "show_diff" [Anywhere Merge Rewind] ["d" "2" "g d"] 50 "diff", "Show what the task has changed";
     ShowDescription "show_description" [Anywhere] ["3" "g e"] 0 "description", "Show the description of the task";
     ShowInfo "show_info" [Anywhere] ["4" "g i"] 0 "info", "Show model, context, cost, branch and processes of the task";
     ShowLog "show_log" [Anywhere] ["5" "g l"] 0 "log", "Show the events of the task";
     Dashboard "dashboard" [Anywhere] ["g a"] 0 "agents", "Show all agents at work";
     Settings "settings" [Anywhere] ["g s"] 0 "settings", "Change theme, budget, notifications and the like";
+    SetUp "set_up" [Anywhere] [] 0 "set up", "Set up how a model is reached: provider, key, model, budget";
     Projects "projects" [Anywhere] ["g p"] 0 "projects", "Go to another project";
     Zoom "zoom" [Anywhere] ["Z"] 0 "zoom", "Give the task the whole width, or take it back";
     Wider "wider" [Anywhere] [">"] 0 "wider", "Make the left side wider";
@@ -171,6 +193,10 @@ actions! {
     StopSubtree "stop_subtree" [Anywhere] [] 0 "stop below", "Stop the agents of the task and of everything below it";
     StopAll "stop_all" [Anywhere] [] 0 "stop all", "Stop every agent";
     Resume "resume" [Anywhere] ["R"] 54 "resume", "Let the task work: a new one, or one that was stopped";
+    Rewind "rewind" [Anywhere] ["g r"] 0 "go back", "Choose a turn to go back to: conversation, files or both";
+    Redo "redo_rewind" [Anywhere Rewind] ["g R"] 0 "forward again", "Take the last going back back";
+    Fork "fork" [Anywhere Rewind] ["g f"] 70 "fork", "Make a new task that goes on from here, or from the chosen turn";
+    UndoMerge "undo_merge" [Anywhere Merge] ["g u"] 58 "undo merge", "Take the last merge of the task back";
     Compact "compact" [Anywhere] [] 0 "compact", "Summarise the conversation of the task now";
     Withdraw "withdraw" [Anywhere] ["ctrl-r"] 53 "take back", "Take back the last message that the agent has not read";
     Cancel "cancel" [Anywhere] ["ctrl-c"] 0 "cancel", "Close what is open, empty the composer; twice: quit";
@@ -203,6 +229,16 @@ actions! {
     Sort "sort" [Tree] ["s"] 0 "sort", "Sort by the tree or by what needs you most";
     CostColumn "cost_column" [Tree] ["$"] 0 "cost", "Show what each task and everything below it cost";
 
+    Merge "merge" [Tree Asks Transcript Diff Page] ["m"] 48 "merge", "Bring the work of the task into the branch above: what that would do, and how";
+    Verify "verify" [Tree Diff Page Merge] ["V"] 56 "check", "Run the check of the project in the worktree of the task";
+    CatchUp "catch_up" [Tree Page Merge] ["u"] 57 "catch up", "Ask the agent to take in what the branch above has gained";
+    DoMerge "do_merge" [Merge] ["enter"] 90 "merge", "Merge in the chosen way";
+    MergeBase "merge_base" [Merge] ["b"] 54 "other branch", "Merge into the base branch instead of the branch above, or back";
+    TellAgent "tell_agent" [Merge] ["t"] 80 "tell the agent", "Give the conflicts to the agent, with both sides";
+    GoBack "go_back" [Rewind] ["enter"] 90 "go back", "Go back to the chosen turn";
+    RewindWhat "rewind_what" [Rewind] ["tab"] 80 "what", "Choose what goes back: conversation, files or both";
+    EditResend "edit_resend" [Transcript Rewind] ["E"] 66 "edit and resend", "Change something you said, and go on from there";
+
     Choose "choose" [Asks] ["1" "2" "3" "4" "5" "6" "7" "8" "9"] 80 "choose", "Answer with the choice of that number";
     WriteAnswer "write_answer" [Asks] ["i" "w"] 78 "write", "Answer in your own words";
     Later "answer_later" [Asks] ["l"] 76 "later", "Put the question aside; it stays in the list";
@@ -223,43 +259,62 @@ actions! {
     SearchPrevious "search_previous" [Transcript Diff Page] ["N"] 0 "previous match", "Go to the previous place that was found";
     CopyEntry "copy" [Transcript Diff Page] ["y y"] 30 "copy", "Copy the entry";
     CopyCode "copy_code" [Transcript] ["y c"] 0 "copy code", "Copy the code in the entry";
-    SelectLines "select_lines" [Transcript] ["v"] 25 "select", "Choose lines to copy";
+    SelectLines "select_lines" [Transcript Diff] ["v"] 25 "select", "Choose lines to copy or to comment on";
     CopySelection "copy_selection" [Select] ["y" "enter"] 80 "copy", "Copy the chosen lines";
     OpenPager "pager" [Transcript Diff Page] ["p"] 0 "pager", "Open it in $PAGER";
     Background "background" [Transcript] ["B"] 0 "background", "Let the command that runs go on in the background";
-    NextFile "next_file" [Diff] ["J" "] f"] 40 "next file", "Go to the next file";
+    NextFile "next_file" [Diff] ["J" "] f"] 0 "next file", "Go to the next file";
     PreviousFile "previous_file" [Diff] ["K" "[ f"] 0 "previous file", "Go to the previous file";
-    Reload "reload" [Diff] ["r"] 35 "reload", "Look again at what has changed";
+    NextHunk "next_hunk" [Diff] ["}" "] h"] 0 "next hunk", "Go to the next change";
+    PreviousHunk "previous_hunk" [Diff] ["{" "[ h"] 0 "previous hunk", "Go to the previous change";
+    NextUnseen "next_unseen" [Diff] ["u" "] u"] 56 "next unseen", "Go to the next change that you have not seen";
+    PreviousUnseen "previous_unseen" [Diff] ["U" "[ u"] 0 "previous unseen", "Go to the previous change that you have not seen";
+    NextComment "next_comment" [Diff] ["] c"] 0 "next comment", "Go to the next comment";
+    PreviousComment "previous_comment" [Diff] ["[ c"] 0 "previous comment", "Go to the previous comment";
+    GoToFile "go_to_file" [Diff] ["f"] 42 "files", "List the files with their sizes, and go to one";
+    Seen "seen" [Diff] ["s"] 64 "seen", "Remember this change as seen and go on, or forget that it was";
+    SeenFile "seen_file" [Diff] ["S"] 0 "file seen", "Remember all changes of the file as seen, or forget that they were";
+    Comment "comment" [Diff] ["c"] 66 "comment", "Say something about the line or the chosen lines, or change what was said";
+    RemoveComment "remove_comment" [Diff] ["D" "delete"] 0 "remove", "Take the comment away";
+    SendReview "send_review" [Diff Comment] ["ctrl-s"] 92 "send comments", "Send all comments to the agent as one message";
+    KeepComment "keep_comment" [Comment] ["enter"] 90 "keep", "Keep the comment until all are sent";
+    Compare "compare" [Diff] ["b"] 46 "compare", "Choose what is compared: the whole task, a turn, two turns, or what is new since you looked";
+    SideBySide "side_by_side" [Diff] ["|"] 0 "side by side", "Show the two sides beside each other or below, or as the width allows";
+    IgnoreSpaces "ignore_spaces" [Diff] ["w"] 0 "spaces", "Leave out changes of spaces, or show them";
+    MoreContext "more_context" [Diff] ["+"] 0 "more lines", "Show more unchanged lines around changes";
+    LessContext "less_context" [Diff] ["-"] 0 "fewer lines", "Show fewer unchanged lines around changes";
+    Reload "reload" [Diff] ["r"] 0 "reload", "Look again at what has changed";
 
-    Down "down" [Tree Asks Transcript Select Diff Page Board List Complete Filter] ["j" "down"] 0 "down", "Go down";
-    Up "up" [Tree Asks Transcript Select Diff Page Board List Complete Filter] ["k" "up"] 0 "up", "Go up";
-    PageDown "page_down" [Tree Asks Transcript Select Diff Page Board] ["ctrl-d" "pagedown"] 0 "page down", "Go down by half a page";
-    PageUp "page_up" [Tree Asks Transcript Select Diff Page Board] ["ctrl-u" "pageup"] 0 "page up", "Go up by half a page";
+    Down "down" [Tree Asks Transcript Select Diff Page Board Merge Rewind List Complete Filter] ["j" "down"] 0 "down", "Go down";
+    Up "up" [Tree Asks Transcript Select Diff Page Board Merge Rewind List Complete Filter] ["k" "up"] 0 "up", "Go up";
+    PageDown "page_down" [Tree Asks Transcript Select Diff Page Board Rewind] ["ctrl-d" "pagedown"] 0 "page down", "Go down by half a page";
+    PageUp "page_up" [Tree Asks Transcript Select Diff Page Board Rewind] ["ctrl-u" "pageup"] 0 "page up", "Go up by half a page";
     ScrollDown "scroll_down" [Composer List] ["pagedown"] 0 "read on", "Go down by half a page, and go on writing";
     ScrollUp "scroll_up" [Composer List] ["pageup"] 0 "read back", "Go up by half a page, and go on writing";
-    Top "top" [Tree Asks Transcript Select Diff Page Board] ["g g" "home"] 0 "top", "Go to the first line";
-    Bottom "bottom" [Tree Asks Transcript Select Diff Page Board] ["G" "end"] 0 "bottom", "Go to the last line; a transcript follows again";
+    Top "top" [Tree Asks Transcript Select Diff Page Board Rewind] ["g g" "home"] 0 "top", "Go to the first line";
+    Bottom "bottom" [Tree Asks Transcript Select Diff Page Board Rewind] ["G" "end"] 0 "bottom", "Go to the last line; a transcript follows again";
 
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send what is written";
     CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "steer or queue", "Change when a message reaches an agent at work";
-    OpenEditor "editor" [Composer Answer] ["ctrl-g"] 70 "editor", "Go on writing in $EDITOR";
+    OpenEditor "editor" [Composer Answer Comment] ["ctrl-g"] 70 "editor", "Go on writing in $EDITOR";
     Accept "accept" [Filter Prompt List Complete] ["enter"] 80 "accept", "Take this";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Take this and go on writing";
     AcceptDraft "accept_draft" [Prompt] ["alt-enter"] 70 "as draft", "Make the new task as a draft, not yet to be started";
+    ChooseProfile "choose_profile" [Prompt] ["tab"] 75 "profile", "Choose who does the work of the new task";
     Yes "yes" [Confirm] ["y"] 90 "yes", "Do it";
     No "no" [Confirm] ["n" "esc" "q"] 80 "no", "Leave everything as it is";
 
     TextLeft "text_left" [Text] ["left" "ctrl-b"] 0 "left", "Move left";
     TextRight "text_right" [Text] ["right" "ctrl-f"] 0 "right", "Move right";
-    TextUp "text_up" [Composer Answer] ["up"] 0 "up", "Move up; above the first line: what was said before";
-    TextDown "text_down" [Composer Answer] ["down"] 0 "down", "Move down; below the last line: what was said after";
+    TextUp "text_up" [Composer Answer Comment] ["up"] 0 "up", "Move up; above the first line: what was said before";
+    TextDown "text_down" [Composer Answer Comment] ["down"] 0 "down", "Move down; below the last line: what was said after";
     TextWordLeft "text_word_left" [Text] ["alt-left" "ctrl-left" "alt-b"] 0 "word left", "Move to the word before";
     TextWordRight "text_word_right" [Text] ["alt-right" "ctrl-right" "alt-f"] 0 "word right", "Move to the word after";
     TextHome "text_home" [Text] ["home" "ctrl-a"] 0 "start", "Move to the start of the line";
     TextEnd "text_end" [Text] ["end" "ctrl-e"] 0 "end", "Move to the end of the line";
     TextStart "text_start" [Text] ["ctrl-home"] 0 "first", "Move to the start of the text";
     TextFinish "text_finish" [Text] ["ctrl-end"] 0 "last", "Move to the end of the text";
-    TextNewline "newline" [Composer Answer] ["alt-enter" "shift-enter" "ctrl-j"] 60 "new line", "Begin a new line";
+    TextNewline "newline" [Composer Answer Comment] ["alt-enter" "shift-enter" "ctrl-j"] 60 "new line", "Begin a new line";
     TextBackspace "backspace" [Text] ["backspace" "ctrl-h"] 0 "erase", "Erase what is before the cursor";
     TextDelete "delete" [Text] ["delete"] 0 "delete", "Erase what is after the cursor";
     TextDeleteWord "delete_word" [Text] ["ctrl-w" "alt-backspace" "ctrl-backspace"] 0 "erase word", "Erase the word before the cursor";
@@ -292,9 +347,27 @@ const MOVES: &[Action] = &[
     Action::CopySelection,
     Action::Later,
     Action::WriteAnswer,
+    Action::KeepComment,
 ];
 
 impl Action {
+    /// Tells whether an engine that can do so much carries it out.
+    pub fn is_offered(self, abilities: Abilities) -> bool {
+        match self {
+            Self::Merge
+            | Self::DoMerge
+            | Self::MergeBase
+            | Self::TellAgent
+            | Self::Verify
+            | Self::CatchUp
+            | Self::UndoMerge => abilities.merge,
+            Self::Rewind | Self::RewindWhat | Self::GoBack | Self::Redo | Self::Fork | Self::EditResend => {
+                abilities.rewind
+            }
+            _ => true,
+        }
+    }
+
     pub fn entry(self) -> &'static Entry {
         // The table is made by the same macro as the enum, in the same order.
         &TABLE[self as usize]

@@ -9,4 +9,4 @@ mod view;
 
 pub use rows::rows;
 pub use state::State;
-pub use view::view;
+pub use view::{strip, view};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::engine::command::Abilities;
 use crate::ui::action::{Context, TABLE};
 
 /// Returns the whole of `docs/keys.md`.
@@ -18,7 +19,14 @@ pub fn keys_page() -> String {
          after another. A default that is in the way of a key of yours yields.\n",
     );
     for context in Context::ALL {
-        let entries = TABLE.iter().filter(|entry| entry.contexts.contains(&context));
+        let offered = TABLE.iter().filter(|entry| entry.action.is_offered(Abilities::OURS));
+        let entries: Vec<_> = offered.filter(|entry| entry.contexts.contains(&context)).collect();
+        // What the engine cannot do yet has no place of its own.
+        if matches!(context, Context::Merge) && !Abilities::OURS.merge
+            || matches!(context, Context::Rewind) && !Abilities::OURS.rewind
+        {
+            continue;
+        }
         let _ = write!(page, "\n## {}\n\n| keys | name | |\n|---|---|---|\n", context.title());
         for entry in entries {
             let keys: Vec<_> = entry.keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();

@@ -1,9 +1,11 @@
 //! What the screen wants done: plain data, carried out by the app. The screen itself touches nothing.
 
-use crate::base::{AskId, EventId, MicroUsd, ProjectId, TaskId};
+use crate::base::{AskId, EventId, MessageId, MicroUsd, ProjectId, TaskId, TurnId};
 use crate::engine::command::Command;
+use crate::engine::review::{Extent, Goal, Seen};
 use crate::model::BlobRef;
 use crate::model::search::Question;
+use crate::ui::review::{Notes, Request};
 
 /// Tells the answer to one effect from the answer to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,9 +25,39 @@ pub enum Effect {
         before: Option<EventId>,
         count: usize,
     },
-    /// Compare a task's work with where it began; answered with [`crate::ui::Msg::Diff`]. Only the latest matters.
+    /// Compare a task's work at two moments; answered with [`crate::ui::Msg::Diff`]. Only the latest matters.
     LoadDiff {
         task: TaskId,
+        request: Request,
+    },
+    /// Read which turns there are; answered with [`crate::ui::Msg::Turns`].
+    LoadTurns {
+        task: TaskId,
+    },
+    /// Find out what a merge would do; answered with [`crate::ui::Msg::MergePreview`].
+    LoadMerge {
+        task: TaskId,
+        goal: Goal,
+    },
+    /// Find out what going back would do; answered with [`crate::ui::Msg::RewindPreview`]. Only the latest matters.
+    LoadRewind {
+        task: TaskId,
+        to: Option<TurnId>,
+        extent: Extent,
+    },
+    /// Let something that was said be changed in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
+    EditMessage {
+        task: TaskId,
+        message: MessageId,
+    },
+    /// Keep what the person has seen of a task's work.
+    SaveSeen {
+        task: TaskId,
+        seen: Seen,
+    },
+    /// Keep what was said in reviews and not yet sent over a restart.
+    SaveReviews {
+        notes: Notes,
     },
     /// Read a blob for the entry `event`; answered with [`crate::ui::Msg::Blob`].
     LoadBlob {
@@ -68,6 +100,10 @@ pub enum Effect {
     SetTitle {
         title: String,
     },
+    /// Let the terminal turn its wheel into arrow keys, or not: where text is written they would move in it.
+    WheelAsArrows {
+        on: bool,
+    },
     SaveSetting {
         setting: Setting,
     },
@@ -81,6 +117,8 @@ pub enum Effect {
     OpenProject {
         project: ProjectId,
     },
+    /// Leave for the set-up, and come back.
+    SetUp,
     Redraw,
     Suspend,
     Quit,
@@ -93,6 +131,10 @@ pub enum Purpose {
     Message(TaskId),
     Description(TaskId),
     Answer(AskId),
+    /// A remark in the review of a task.
+    Comment(TaskId),
+    /// Something that was said, to be said differently.
+    Resend(TaskId, MessageId),
 }
 
 /// A setting that the screen changes.

@@ -2,9 +2,9 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
 
 use crate::model::Status;
+use crate::model::live::Activity;
 use crate::model::message::Source;
 use crate::text::width;
 use crate::theme::Role;
@@ -14,59 +14,87 @@ use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint;
 
+/// One of them: what it does, its key, and a word or two.
+struct Hint {
+    action: Action,
+    key: String,
+    label: String,
+}
+
+impl Hint {
+    /// Returns the columns it takes, with the gap after it.
+    fn columns(&self) -> usize {
+        width::of(&self.key) + width::of(&self.label) + 3
+    }
+}
+
 pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     paint::tint(buffer, area, theme.style(Role::Footer));
     if !model.keys.is_empty() {
-        let line = Line::from(fill(following(model), usize::from(area.width), cx));
-        paint::line(buffer, area, 0, &line);
-        return;
+        let begun: Vec<_> = model.keys.iter().map(ToString::to_string).collect();
+        paint::text(buffer, area, (1, 0), &format!("{} …", begun.join(" ")), theme.style(Role::Key));
+    }
+    for (hint, x) in placed(model, area) {
+        let end = paint::text(buffer, area, (x, 0), &hint.key, theme.style(Role::Key));
+        paint::text(buffer, area, (end - area.x + 1, 0), &hint.label, theme.style(Role::Footer));
+    }
+}
+
+/// Returns the action whose hint is at a column of `area`.
+pub fn action_at(model: &Model, area: Rect, x: u16) -> Option<Action> {
+    let column = usize::from(x.checked_sub(area.x)?);
+    let hints = placed(model, area).into_iter();
+    hints
+        .map(|(hint, at)| (hint.action, usize::from(at), hint.columns() - 2))
+        .find_map(|(action, at, columns)| (at..at + columns).contains(&column).then_some(action))
+}
+
+/// Returns what fits into `area`, and at which column of it.
+fn placed(model: &Model, area: Rect) -> Vec<(Hint, u16)> {
+    let columns = usize::from(area.width);
+    if !model.keys.is_empty() {
+        let begun: usize = model.keys.iter().map(|key| width::of(&key.to_string()) + 1).sum();
+        return fill(following(model), begun + 4, columns);
     }
     // What leads to everything else is always in sight, at the right.
     let contexts = model.contexts();
     let pinned: &[Action] =
         if model.layers.is_empty() { &[Action::Palette, Action::Help, Action::Quit] } else { &[Action::Back] };
-    let pinned: Vec<_> = pinned
-        .iter()
-        .copied()
-        .filter_map(|action| {
-            let chord = model.keymap.shown(&contexts, action)?;
-            Some((key_words(&chord.to_string()), action.entry().label.to_owned()))
-        })
-        .collect();
-    let right = Line::from(fill(pinned, usize::from(area.width), cx));
-    let room = usize::from(area.width).saturating_sub(right.width());
-    let left = Line::from(fill(hints(model), room, cx));
-    paint::line(buffer, area, 0, &left);
-    let wide = u16::try_from(right.width()).unwrap_or(0).min(area.width);
-    buffer.set_line(area.right() - wide, area.y, &right, wide);
+    let pinned = pinned.iter().copied().filter_map(|action| {
+        let chord = model.keymap.shown(&contexts, action)?;
+        Some(Hint { action, key: key_words(&chord.to_string()), label: action.entry().label.to_owned() })
+    });
+    let pinned: Vec<_> = pinned.collect();
+    let wide: usize = pinned.iter().map(Hint::columns).sum();
+    let start = columns.saturating_sub(wide);
+    let mut all = fill(hints(model), 1, start);
+    all.extend(fill(pinned, start, columns + 2));
+    all
 }
 
-/// Returns as many hints as fit.
-fn fill(hints: Vec<(String, String)>, room: usize, cx: &Cx<'_>) -> Vec<Span<'static>> {
-    let mut spans = vec![Span::raw(" ")];
-    let mut used = 1;
-    for (key, label) in hints {
-        let wide = width::of(&key) + width::of(&label) + 3;
-        if used + wide > room + 1 {
+/// Returns as many hints as fit between two columns.
+fn fill(hints: Vec<Hint>, start: usize, end: usize) -> Vec<(Hint, u16)> {
+    let mut next = start;
+    let mut placed = Vec::new();
+    for hint in hints {
+        let at = next;
+        next += hint.columns();
+        if next > end {
             break;
         }
-        used += wide;
-        spans.push(Span::styled(key, cx.theme.style(Role::Key)));
-        spans.push(Span::styled(format!(" {label}  "), cx.theme.style(Role::Footer)));
+        placed.push((hint, u16::try_from(at).unwrap_or(u16::MAX)));
     }
-    spans
+    placed
 }
 
-fn following(model: &Model) -> Vec<(String, String)> {
-    let begun: Vec<_> = model.keys.iter().map(ToString::to_string).collect();
-    let next = model.keymap.following(&model.contexts(), &model.keys);
-    let mut hints = vec![(begun.join(" "), "…".to_owned())];
-    hints.extend(next.into_iter().map(|(key, action)| (key.to_string(), action.entry().label.to_owned())));
-    hints
+/// Returns what can follow the keys of a chord that is begun.
+fn following(model: &Model) -> Vec<Hint> {
+    let next = model.keymap.following(&model.contexts(), &model.keys).into_iter();
+    next.map(|(key, action)| Hint { action, key: key.to_string(), label: action.entry().label.to_owned() }).collect()
 }
 
-fn hints(model: &Model) -> Vec<(String, String)> {
+fn hints(model: &Model) -> Vec<Hint> {
     // What lies on top is what one is busy with: the keys of what is below only distract.
     let contexts = model.layers.last().map_or_else(|| model.contexts(), |layer| layer.contexts().to_vec());
     let pinned = [Action::Palette, Action::Help, Action::Quit];
@@ -76,11 +104,11 @@ fn hints(model: &Model) -> Vec<(String, String)> {
         .filter_map(|entry| {
             let chord = model.keymap.shown(&contexts, entry.action)?;
             let key = if entry.action == Action::Choose { "1-9".to_owned() } else { key_words(&chord.to_string()) };
-            Some((std::cmp::Reverse(entry.weight), key, entry.label.to_owned()))
+            Some((entry.weight, Hint { action: entry.action, key, label: entry.label.to_owned() }))
         })
         .collect();
-    found.sort();
-    found.into_iter().map(|(_, key, label)| (key, label)).collect()
+    found.sort_by(|(one, a), (other, b)| other.cmp(one).then_with(|| a.key.cmp(&b.key)));
+    found.into_iter().map(|(_, hint)| hint).collect()
 }
 
 /// Returns a key as it is printed on a keyboard.
@@ -113,16 +141,29 @@ fn is_useful(action: Action, model: &Model) -> bool {
     match action {
         Action::NextAsk => !model.asks.is_empty() && model.focus != crate::ui::layout::Pane::Asks,
         Action::Interrupt => task.is_some_and(crate::engine::snapshot::TaskView::is_working),
-        Action::Resume => task.is_some_and(|task| {
-            !task.alive && matches!(task.node.status, Status::Pending | Status::InProgress) && !task.is_working()
+        // One that sleeps or waits goes on by itself.
+        Action::Resume => task.is_some_and(|task| match task.node.status {
+            Status::Pending | Status::Failed => !task.alive && task.waits.is_none() && task.node.parent.is_some(),
+            Status::InProgress => task.activity == Activity::Stopped && task.waits.is_none() && task.asks.is_empty(),
+            Status::Draft | Status::Passed | Status::Closed => false,
         }),
         Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from == Source::User)),
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
         Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(board)) if board.tasks.is_empty()),
         Action::Open => model.focus != crate::ui::layout::Pane::Asks || !model.asks.is_open(),
-        Action::AcceptDraft => {
+        Action::AcceptDraft | Action::ChooseProfile => {
             matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))
         }
+        Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
+        Action::UndoMerge => task.is_some_and(|task| task.landing.is_some()),
+        Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),
+        Action::TellAgent => matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::DoMerge => !matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::EditResend => matches!(model.layers.last(), Some(Layer::Rewind(picker))
+            if picker.chosen().is_some_and(|turn| turn.message.is_some())),
+        Action::Fork => matches!(model.layers.last(), Some(Layer::Rewind(_))),
+        Action::Verify => matches!(model.layers.last(), Some(Layer::Merge(_))),
+        Action::SendReview => model.review.notes().is_some_and(|notes| notes.drafts().next().is_some()),
         Action::CycleMode => task.is_some_and(|task| task.alive),
         _ => true,
     }

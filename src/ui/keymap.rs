@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::keys::{Chord, Key};
+use crate::engine::command::Abilities;
 use crate::ui::action::{Action, Context, TABLE};
 
 /// What is wrong with the keys in the settings, in words for a person.
@@ -17,8 +18,23 @@ pub enum Problem {
     BadKey { name: String, reason: String },
     #[error("keys.{name}: `{chord}` already means {other} there; the keys of {name} stay as they were for it")]
     Taken { name: String, chord: String, other: Action },
+    #[error("keys.{name}: `{chord}` was the only key of {other}, which has none now")]
+    Lost { name: String, chord: String, other: Action },
     #[error("keys.{name}: `{chord}` would hide `{longer}`, which means {other}; it is left out")]
     Prefix { name: String, chord: String, longer: String, other: Action },
+}
+
+impl Problem {
+    /// Returns the name in the settings that it is about.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::UnknownAction { name, .. }
+            | Self::BadKey { name, .. }
+            | Self::Taken { name, .. }
+            | Self::Lost { name, .. }
+            | Self::Prefix { name, .. } => name,
+        }
+    }
 }
 
 fn maybe(nearest: Option<&'static str>) -> String {
@@ -42,13 +58,14 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self::new(&BTreeMap::new()).0
+        Self::new(&BTreeMap::new(), Abilities::ALL).0
     }
 }
 
 impl Keymap {
-    /// Returns the keys of the table, changed by the settings: for each name the keys that replace its own.
-    pub fn new(overrides: &BTreeMap<String, Vec<String>>) -> (Self, Vec<Problem>) {
+    /// Returns the keys of the table, changed by the settings: for each name the keys that replace its own. What the
+    /// engine cannot do has none.
+    pub fn new(overrides: &BTreeMap<String, Vec<String>>, abilities: Abilities) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut wanted: BTreeMap<Action, Vec<Chord>> = BTreeMap::new();
         for (name, keys) in overrides {
@@ -69,7 +86,7 @@ impl Keymap {
         }
         let mut map = Self { bindings: BTreeMap::new() };
         // The person's keys go first: a default that is in their way yields, since the person asked for it.
-        for (action, chords) in &wanted {
+        for (action, chords) in wanted.iter().filter(|(action, _)| action.is_offered(abilities)) {
             for chord in chords {
                 for context in action.entry().contexts {
                     if let Err(problem) = map.bind(*context, chord, *action) {
@@ -78,16 +95,34 @@ impl Keymap {
                 }
             }
         }
-        for entry in TABLE.iter().filter(|entry| !wanted.contains_key(&entry.action)) {
+        let offered = TABLE.iter().filter(|entry| entry.action.is_offered(abilities));
+        for entry in offered.filter(|entry| !wanted.contains_key(&entry.action)) {
             for key in entry.keys {
                 let Ok(chord) = key.parse::<Chord>() else { continue };
                 for context in entry.contexts {
-                    // A default that lost its key to the person's choice is not a problem to report.
+                    // A default that lost a key to the person's choice is what the person wanted.
                     let _ = map.bind(*context, &chord, entry.action);
                 }
             }
         }
+        problems.extend(map.lost(&wanted));
         (map, problems)
+    }
+
+    /// Returns which actions can no longer be reached by a key because the person's keys took them all.
+    fn lost(&self, wanted: &BTreeMap<Action, Vec<Chord>>) -> Vec<Problem> {
+        let untouched = TABLE.iter().filter(|entry| !wanted.contains_key(&entry.action) && !entry.keys.is_empty());
+        let unreachable = untouched
+            .filter(|entry| entry.contexts.iter().all(|context| self.chords(*context, entry.action).is_empty()));
+        let problems = unreachable.filter_map(|entry| {
+            let taken = |chord: &Chord| entry.keys.iter().any(|key| *key == chord.to_string());
+            let (action, chord) = wanted
+                .iter()
+                .find_map(|(action, chords)| chords.iter().find(|chord| taken(chord)).map(|chord| (action, chord)))?;
+            let name = action.name().to_owned();
+            Some(Problem::Lost { name, chord: chord.to_string(), other: entry.action })
+        });
+        problems.collect()
     }
 
     fn bind(&mut self, context: Context, chord: &Chord, action: Action) -> Result<(), Problem> {

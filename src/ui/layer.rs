@@ -1,4 +1,5 @@
-//! What lies above the panes: a list to choose from, a line to write, a question with yes and no, a board.
+//! What lies above the panes: a list to choose from, a line to write, a question with yes and no, a board, what a merge
+//! would do, the turns to go back to.
 //!
 //! Layers stand on each other; the uppermost has the keys. A layer says what was decided and is then gone; what that
 //! means for the rest of the screen is decided by `update`.
@@ -7,15 +8,20 @@ mod board;
 mod chooser;
 mod find;
 mod find_view;
+mod merge;
+mod merge_view;
+mod rewind;
+mod rewind_view;
 mod view;
 
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
 pub use find::Find;
-pub use find_view::hit_at;
-pub use view::{item_at, view};
+pub use merge::Merge;
+pub use rewind::{Rewind, words as rewind_words};
+pub use view::{Hit, hit, view};
 
-use crate::base::TaskId;
+use crate::base::{TaskId, TurnId};
 use crate::engine::command::Command;
 use crate::ui::action::Context;
 use crate::ui::field::Field;
@@ -28,6 +34,8 @@ pub enum Layer {
     Prompt(Prompt),
     Confirm(Confirm),
     Board(Board),
+    Merge(Box<Merge>),
+    Rewind(Box<Rewind>),
 }
 
 /// One line to be written.
@@ -40,16 +48,26 @@ pub struct Prompt {
     pub purpose: PromptFor,
     /// What was wrong with what was written.
     pub problem: Option<String>,
+    /// For a new task: who is to do the work. Nothing: whoever usually does.
+    pub profile: Option<String>,
 }
 
 /// What a line is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptFor {
-    NewTask { parent: TaskId, before: Option<TaskId> },
+    NewTask {
+        parent: TaskId,
+        before: Option<TaskId>,
+    },
     Rename(TaskId),
     Budget(TaskId),
     ProjectBudget,
     Model,
+    /// The title of a task that goes on from another after a turn.
+    Fork {
+        task: TaskId,
+        at: Option<TurnId>,
+    },
 }
 
 /// Something that is not done without a yes.
@@ -75,6 +93,8 @@ impl Layer {
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
+            Self::Merge(_) => &[Context::Merge],
+            Self::Rewind(_) => &[Context::Rewind],
         }
     }
 
@@ -84,7 +104,7 @@ impl Layer {
             Self::Choose(chooser) => Some(&mut chooser.query),
             Self::Find(find) => Some(&mut find.field),
             Self::Prompt(prompt) => Some(&mut prompt.field),
-            Self::Confirm(_) | Self::Board(_) => None,
+            Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => None,
         }
     }
 
@@ -94,7 +114,7 @@ impl Layer {
             Self::Choose(chooser) => chooser.refine(),
             Self::Prompt(prompt) => prompt.problem = None,
             // What is looked for is asked outside, by who has the clock.
-            Self::Find(_) | Self::Confirm(_) | Self::Board(_) => {}
+            Self::Find(_) | Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
         }
     }
 
@@ -106,6 +126,8 @@ impl Layer {
                 find.cursor.step(by, len);
             }
             Self::Board(board) => board.step(by),
+            Self::Merge(merge) => merge.step(by.signum()),
+            Self::Rewind(picker) => picker.step(by),
             Self::Prompt(_) | Self::Confirm(_) => {}
         }
     }

@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 
 /// From here on panes stand side by side.
 pub const WIDE: u16 = 100;
-const LEAST: (u16, u16) = (40, 10);
+/// Columns and rows below which nothing useful fits.
+pub const LEAST: (u16, u16) = (40, 10);
 
 /// A part of the screen that can have the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -59,6 +60,8 @@ pub struct Layout {
     /// The line between tasks and Asks.
     pub asks_rule: Rect,
     pub asks: Rect,
+    /// One line that says what waits for the person, where the list of it is not on the screen.
+    pub strip: Rect,
     /// The frame of the right side.
     pub right: Rect,
     pub detail: Rect,
@@ -118,12 +121,15 @@ fn tabs(base: Layout, wish: &Wish) -> Layout {
     let tabs = Rect::new(0, 1, width, 1);
     let body = Rect::new(0, 2, width, height - 3);
     let (pane, composer_rule, composer) = split_composer(body, wish.composer);
+    let is_told = wish.asks > 0 && wish.shown != Pane::Asks && pane.height >= 6;
+    let pane = Rect { height: pane.height - u16::from(is_told), ..pane };
+    let strip = if is_told { Rect { y: pane.bottom(), height: 1, ..pane } } else { Rect::default() };
     let place = |shown: bool| if shown { pane } else { Rect::default() };
     // What is being written belongs to a task: the composer has that task above it.
     let detail = place(matches!(wish.shown, Pane::Detail | Pane::Composer));
     let tree = place(wish.shown == Pane::Tree);
     let asks = place(wish.shown == Pane::Asks);
-    Layout { shape: Shape::Tabs, tabs, tree, asks, detail, composer_rule, composer, ..base }
+    Layout { shape: Shape::Tabs, tabs, tree, asks, strip, detail, composer_rule, composer, ..base }
 }
 
 /// Splits the lower `rows` off, with a line between. Nothing is split off for zero rows.

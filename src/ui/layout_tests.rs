@@ -25,6 +25,16 @@ fn below_that_one_pane_has_the_width_and_the_composer_stays() {
 }
 
 #[test]
+fn what_waits_for_the_person_is_told_where_its_list_is_not() {
+    for shown in [Pane::Tree, Pane::Detail, Pane::Composer] {
+        assert_eq!(layout((80, 24), &wish(shown)).strip.height, 1, "{shown:?}");
+        assert_eq!(layout((80, 24), &Wish { asks: 0, ..wish(shown) }).strip.height, 0);
+    }
+    assert_eq!(layout((80, 24), &wish(Pane::Asks)).strip.height, 0);
+    assert_eq!(layout((120, 40), &wish(Pane::Tree)).strip.height, 0);
+}
+
+#[test]
 fn a_question_that_is_open_gets_room() {
     let list = layout((120, 40), &Wish { asks: 30, composer: 1, ..Wish::default() });
     let open = layout((120, 40), &Wish { asks: 30, asking: true, composer: 1, ..Wish::default() });
@@ -40,7 +50,7 @@ proptest! {
     ) {
         let shown = [Pane::Tree, Pane::Asks, Pane::Detail, Pane::Composer][shown];
         let it = layout((columns, rows), &Wish { asks, asking, composer, left, zoom, shown });
-        let parts = [it.header, it.tabs, it.tree, it.asks_rule, it.asks, it.detail, it.composer_rule, it.composer, it.hints];
+        let parts = [it.header, it.tabs, it.tree, it.asks_rule, it.asks, it.strip, it.detail, it.composer_rule, it.composer, it.hints];
         for (index, one) in parts.iter().enumerate() {
             prop_assert_eq!(one.intersection(it.screen).area(), one.area());
             for other in &parts[index + 1..] {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::keys::Key;
 use crate::base::{AskId, MicroUsd, TaskId, Timestamp};
+use crate::engine::command::Abilities;
+use crate::engine::review::TurnView;
 use crate::engine::snapshot::Snapshot;
 use crate::ui::action::{Action, Context};
 use crate::ui::detail::{self, Tab};
@@ -16,7 +18,7 @@ use crate::ui::pace::Pace;
 use crate::ui::toast::Toasts;
 use crate::ui::transcript::Transcript;
 use crate::ui::world::World;
-use crate::ui::{asks, composer, tree};
+use crate::ui::{asks, composer, review, tree};
 
 /// What the screen is started with.
 #[derive(Clone, Debug)]
@@ -27,6 +29,10 @@ pub struct Setup {
     pub settings: Settings,
     /// What was being written when the program last ended.
     pub drafts: Vec<(TaskId, String)>,
+    /// What was seen and said in reviews before.
+    pub reviews: review::Notes,
+    /// What the engine carries out: nothing else is offered.
+    pub abilities: Abilities,
 }
 
 /// What of the settings the screen shows or obeys.
@@ -68,6 +74,15 @@ pub(super) enum Expect {
     /// The new task is selected.
     Created,
     Answered(AskId),
+    /// The remarks of the review count as sent.
+    Reviewed(TaskId),
+    /// The dialog is closed. `told`: the agent has the conflicts.
+    Merged {
+        task: TaskId,
+        told: bool,
+    },
+    /// The check of a task has run.
+    Checked(TaskId),
     /// It is said that it worked, if there is anything to say.
     Plain(Option<&'static str>),
     Quit,
@@ -85,6 +100,7 @@ pub(super) struct Seen {
 pub struct Model {
     pub(super) world: World,
     pub(super) keymap: Keymap,
+    pub(super) abilities: Abilities,
     pub(super) settings: Settings,
     pub(super) focus: Pane,
     /// Where the focus goes back to after an answer or a message.
@@ -92,6 +108,7 @@ pub struct Model {
     pub(super) tree: tree::State,
     pub(super) asks: asks::State,
     pub(super) detail: detail::State,
+    pub(super) review: review::State,
     pub(super) composer: composer::State,
     pub(super) layers: Vec<Layer>,
     pub(super) toasts: Toasts,
@@ -109,8 +126,12 @@ pub struct Model {
     pub(super) seen: Seen,
     pub(super) pace: Pace,
     pub(super) title: String,
+    /// Whether the terminal was told to turn its wheel into arrow keys.
+    pub(super) wheel: bool,
     /// Until when a second press quits.
     pub(super) quitting: Option<Timestamp>,
+    /// The turns that were last read, to choose from.
+    pub(super) turns: Vec<TurnView>,
     /// A divider is being dragged.
     pub(super) dragging: bool,
 }
@@ -118,18 +139,20 @@ pub struct Model {
 impl Model {
     /// Returns the screen at its start, with the cursor in the composer, and what is wrong with the keys.
     pub fn new(setup: Setup) -> (Self, Vec<Problem>) {
-        let (keymap, problems) = Keymap::new(&setup.keys);
+        let (keymap, problems) = Keymap::new(&setup.keys, setup.abilities);
         let world = World::new(setup.snapshot);
         let notified = world.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
         let model = Self {
             tree: tree::State::new(&world),
             world,
             keymap,
+            abilities: setup.abilities,
             settings: setup.settings,
             focus: Pane::Composer,
             came_from: Pane::Tree,
             asks: asks::State::default(),
             detail: detail::State::default(),
+            review: review::State::new(setup.reviews),
             composer: composer::State::new(setup.drafts),
             layers: Vec::new(),
             toasts: Toasts::default(),
@@ -144,7 +167,9 @@ impl Model {
             seen: Seen::default(),
             pace: Pace::default(),
             title: String::new(),
+            wheel: false,
             quitting: None,
+            turns: Vec::new(),
             dragging: false,
         };
         (model, problems)
@@ -155,11 +180,9 @@ impl Model {
         self.tree.selected()
     }
 
-    /// Returns where a task works and the branch it started from, if it has a branch of its own.
-    pub fn place(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
-        let worktree = self.world.node(task)?.worktree.clone()?;
-        let base = self.world.above(task).find_map(|above| self.world.node(above)?.branch.clone());
-        Some((worktree, base.unwrap_or_else(|| self.world.project.base_branch.clone())))
+    /// Returns where a task works, if it has a worktree of its own.
+    pub fn place(&self, task: TaskId) -> Option<std::path::PathBuf> {
+        self.world.node(task)?.worktree.clone()
     }
 
     pub fn settings(&self) -> &Settings {
@@ -211,6 +234,11 @@ impl Model {
         }
     }
 
+    /// Tells whether a remark on lines of a diff is being written.
+    pub(super) fn is_commenting(&self) -> bool {
+        self.detail.tab == Tab::Diff && self.review.is_writing() && self.review.task() == Some(self.selected())
+    }
+
     fn detail_contexts(&self) -> Vec<Context> {
         let transcript = self.detail.transcript(self.selected());
         let searching = match self.detail.tab {
@@ -220,11 +248,17 @@ impl Model {
         if searching {
             return vec![Context::Filter, Context::Text, Context::Anywhere];
         }
+        if self.is_commenting() {
+            return vec![Context::Comment, Context::Text, Context::Anywhere];
+        }
         let here = match self.detail.tab {
             Tab::Transcript if transcript.is_some_and(Transcript::is_selecting) => {
                 return vec![Context::Select, Context::Transcript, Context::Anywhere];
             }
             Tab::Transcript => Context::Transcript,
+            Tab::Diff if self.review.is_selecting() => {
+                return vec![Context::Select, Context::Diff, Context::Anywhere];
+            }
             Tab::Diff => Context::Diff,
             Tab::Description | Tab::Info | Tab::Log => Context::Page,
         };

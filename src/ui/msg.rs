@@ -2,14 +2,16 @@
 //! the engine, files, the time of day.
 
 use crate::base::keys::Input;
-use crate::base::{EventId, Fault, TaskId, Timestamp};
+use crate::base::{EventId, Fault, TaskId, Timestamp, TurnId};
 use crate::engine::command::Outcome;
+use crate::engine::review::{Extent, Goal, MergePreview, RewindPreview, TurnView};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::model::search::{Found, Question};
 use crate::model::{Event, Image};
 use crate::theme::Theme;
 use crate::ui::effect::{Effect, Purpose, Tag};
+use crate::ui::review::{Answer, Request};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -32,10 +34,29 @@ pub enum Msg {
         tag: Tag,
         outcome: Result<Outcome, Fault>,
     },
-    /// What a task has changed, as a unified diff: an answer to [`Effect::LoadDiff`].
+    /// What a task has changed: an answer to [`Effect::LoadDiff`].
     Diff {
         task: TaskId,
-        diff: Result<String, Fault>,
+        request: Request,
+        answer: Result<Answer, Fault>,
+    },
+    /// The turns of a task, oldest first: an answer to [`Effect::LoadTurns`].
+    Turns {
+        task: TaskId,
+        turns: Result<Vec<TurnView>, Fault>,
+    },
+    /// What a merge would do: an answer to [`Effect::LoadMerge`].
+    MergePreview {
+        task: TaskId,
+        goal: Goal,
+        preview: Box<Result<MergePreview, Fault>>,
+    },
+    /// What going back would do: an answer to [`Effect::LoadRewind`].
+    RewindPreview {
+        task: TaskId,
+        to: Option<TurnId>,
+        extent: Extent,
+        preview: Box<Result<RewindPreview, Fault>>,
     },
     /// The content of a blob: an answer to [`Effect::LoadBlob`].
     Blob {

@@ -3,6 +3,8 @@
 mod fixture;
 mod screen;
 mod storm;
+mod story;
 
 pub use fixture::{Ids, event, events, snapshot, task};
 pub use screen::Screen;
+pub use story::story;

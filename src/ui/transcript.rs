@@ -16,7 +16,7 @@ mod view;
 mod viewport;
 
 pub use entry::{Id, Kind};
-pub use lay::{Page, plain, prose};
+pub use lay::{Page, last_printed, plain, prose};
 pub use moves::Target;
 pub use search::Direction;
 pub use state::{PAGE, Transcript};

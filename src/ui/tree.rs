@@ -8,5 +8,5 @@ mod state;
 mod view;
 
 pub use rows::Row;
-pub use state::{FilterMode, Sort, State};
+pub use state::{Sort, State};
 pub use view::{list_height, view};

@@ -7,6 +7,9 @@ mod act;
 mod act_asks;
 mod act_composer;
 mod act_detail;
+mod act_merge;
+mod act_review;
+mod act_rewind;
 mod act_tree;
 mod ending;
 mod engine;
@@ -38,9 +41,23 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
             out.draw(Redraw::Now);
         }
         Msg::Reply { tag, outcome } => replies::reply(model, tag, outcome, cx, &mut out),
-        Msg::Diff { task, diff } => {
-            model.detail.diff.take(task, diff.map_err(|fault| fault.to_string()));
+        Msg::Diff { task, request, answer } => {
+            model.review.take(task, request, answer.map_err(|fault| fault.to_string()));
             out.draw(Redraw::Lazy);
+        }
+        Msg::Turns { task, turns } => {
+            if !act_rewind::turns(model, task, &turns) && task == model.selected() {
+                act_review::open_compare(model, turns, cx);
+            }
+            out.draw(Redraw::Now);
+        }
+        Msg::MergePreview { task, goal, preview } => {
+            act_merge::previewed(model, task, goal, *preview);
+            out.draw(Redraw::Now);
+        }
+        Msg::RewindPreview { task, to, extent, preview } => {
+            act_rewind::previewed(model, task, (to, extent), *preview);
+            out.draw(Redraw::Now);
         }
         Msg::Blob { task, event, text } => {
             match (model.detail.transcript_mut(task), text) {
@@ -80,6 +97,7 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         }
         Msg::ThemeChanged => {
             model.detail.forget_layouts();
+            model.review.forget_layout();
             out.draw(Redraw::Now);
         }
         Msg::Tick => {
@@ -101,6 +119,12 @@ fn edited(model: &mut Model, purpose: Purpose, text: Option<String>, cx: &Cx<'_>
             model.composer.field(task).set(text.trim_end());
             model.composer.written(task);
         }
+        Purpose::Comment(task) => {
+            if model.review.task() == Some(task) {
+                model.review.rewrite(&text);
+            }
+        }
+        Purpose::Resend(task, message) => act_rewind::edited(model, task, message, &text, cx),
         Purpose::Answer(ask) => {
             model.asks.set_draft(ask, text.trim_end().to_owned());
         }

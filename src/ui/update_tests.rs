@@ -3,6 +3,7 @@
 use crate::base::keys::{Input, Modifiers, Mouse, MouseButton, MouseKind};
 use crate::base::{Fault, MessageId};
 use crate::engine::command::{Changes, Command, Draft, Outcome, Outgoing, Reply, SendMode, Start, StopScope};
+use crate::engine::snapshot::ProfileView;
 use crate::engine::update::Update;
 use crate::model::Live;
 use crate::model::live::Activity;
@@ -74,6 +75,26 @@ fn a_new_task_is_made_beside_or_below_and_as_a_draft_if_wanted() {
     screen.keys("N").typed("later").keys("alt-enter");
     let draft = Draft { title: "later".to_owned(), ..Draft::default() };
     assert_eq!(screen.commands(), [Command::Create { parent: ids.login, before: None, draft, start: Start::Draft }]);
+}
+
+#[test]
+fn who_does_the_work_is_chosen_from_a_list_that_narrows() {
+    let mut snapshot = crate::ui::testing::snapshot();
+    snapshot.project.profiles = [("engineer", "Builds"), ("reviewer", "Judges"), ("project:scout", "Looks")]
+        .map(|(name, description)| ProfileView { name: name.to_owned(), description: description.to_owned() })
+        .to_vec();
+    let mut screen = Screen::of(120, 40, snapshot);
+    screen.keys("esc n").typed("judge it").keys("tab");
+    assert!(screen.shows("who does the work?") && screen.shows("Judges"));
+    screen.typed("judg").keys("enter");
+    assert!(screen.shows("profile  reviewer") && screen.shows("judge it"));
+    screen.keys("enter");
+    let commands = screen.commands();
+    let [Command::Create { draft, .. }] = commands.as_slice() else { panic!("{commands:?}") };
+    assert_eq!((draft.title.as_str(), draft.profile.as_deref()), ("judge it", Some("reviewer")));
+    // Where no task is being made there is nobody to choose.
+    screen.keys("r tab");
+    assert!(!screen.shows("who does the work?"));
 }
 
 #[test]
@@ -224,12 +245,12 @@ fn the_screen_can_be_sent_to_another_thread() {
 #[test]
 fn the_title_of_the_terminal_says_what_the_header_says() {
     let mut screen = Screen::new(120, 40);
-    assert!(screen.effects.contains(&Effect::SetTitle { title: "? 1 matrix".to_owned() }));
+    assert!(screen.effects.contains(&Effect::SetTitle { title: "? 1 ● 2 ✗ 1 matrix".to_owned() }));
     let ids = screen.ids();
     let mut calm = screen.model.world.task(ids.callback).unwrap().clone();
     calm.asks.clear();
     screen.engine(Update::Task { task: Box::new(calm) });
-    assert!(screen.effects.contains(&Effect::SetTitle { title: "● 2 matrix".to_owned() }));
+    assert!(screen.effects.contains(&Effect::SetTitle { title: "● 2 ✗ 1 matrix".to_owned() }));
 }
 
 #[test]

@@ -11,13 +11,12 @@ use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
-use crate::ui::detail::Tab;
-use crate::ui::layout::{Layout, Pane, Shape};
+use crate::ui::layer::Layer;
+use crate::ui::layout::{self, Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
-use crate::ui::tree::{FilterMode, Sort};
-use crate::ui::{asks, composer, detail, header, hints, layer, transcript, tree};
+use crate::ui::{asks, composer, detail, header, hints, layer, tabs, transcript, tree};
 
 /// Draws everything.
 pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
@@ -33,7 +32,7 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     let places = model.layout;
     // Between a resize and the message about it the places may be those of another screen.
     if places.screen != screen || places.shape == Shape::Tiny {
-        tiny(cx, screen, buffer);
+        tiny(model, cx, screen, buffer);
         return None;
     }
     header::view(model, cx, places.header, buffer);
@@ -42,11 +41,18 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     let has = |pane: Pane| on_top && model.focus == pane;
     let task = model.world.task(model.selected());
     tree::view(&model.tree, &model.world, cx, has(Pane::Tree), places.tree, buffer);
+    asks::strip(&model.asks, &model.world, cx, &model.key_of(Action::NextAsk), places.strip, buffer);
     let answer = asks::view(&model.asks, &model.world, cx, has(Pane::Asks), places.asks, buffer);
     let end = model.key_of(Action::Bottom);
     let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
-    let with = transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model };
-    detail::view(&model.detail, with, &model.world, cx, places.detail, buffer);
+    let send = model.key_of(Action::SendReview);
+    let with = detail::With {
+        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model },
+        review: &model.review,
+        send: &send,
+        world: &model.world,
+    };
+    let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
     let withdraw = model.key_of(Action::Withdraw);
     let with = composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw };
     let written = composer::view(&model.composer, &with, cx, places.composer, buffer);
@@ -55,22 +61,39 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
         completion(model, cx, &places, buffer);
     }
     toasts(model, cx, &places, buffer);
-    let mut cursor = written.or(answer.filter(|_| model.asks.is_writing()));
+    let mut cursor = written.or(answer.filter(|_| model.asks.is_writing())).or(remark);
     for layer in &model.layers {
         cursor = layer::view(layer, model, cx, screen, buffer);
     }
     cursor
 }
 
-/// Says politely that nothing fits.
-fn tiny(cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
-    let text = format!(
-        "Matrix needs 40 columns and 10 rows; here are {} and {}. Everything goes on meanwhile.",
-        screen.width, screen.height
-    );
-    let span = [words::Span::new(text, Role::Muted)];
-    let rows = wrap::spans(&span, usize::from(screen.width).max(1), &[], &[], Break::Words);
-    for (row, y) in rows.iter().zip(0..screen.height) {
+/// Says politely that nothing fits, and what must be known all the same.
+fn tiny(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let (columns, rows) = layout::LEAST;
+    let total = model.world.total();
+    let glyphs = cx.theme.glyphs;
+    let mut lines = Vec::new();
+    if let Some(Layer::Confirm(confirm)) = model.layers.last() {
+        let key = |action| model.key_of(action);
+        lines.push((confirm.title.clone(), Role::Ask));
+        lines.push((format!("{} yes, {} no", key(Action::Yes), key(Action::No)), Role::Text));
+    } else {
+        lines.push((format!("{}x{} is too small:", screen.width, screen.height), Role::Text));
+        lines.push((format!("Matrix needs {columns}x{rows}."), Role::Text));
+    }
+    if total.asks > 0 {
+        let word = if total.asks == 1 { "asks you" } else { "ask you" };
+        lines.push((format!("{} {} {word}", glyphs.ask, total.asks), Role::Ask));
+    }
+    if total.working > 0 {
+        lines.push((format!("{} {} working", glyphs.working, total.working), Role::Working));
+    }
+    lines.push((format!("{} quits.", model.key_of(Action::Quit)), Role::Muted));
+    let rows = lines.into_iter().flat_map(|(text, role)| {
+        wrap::spans(&[words::Span::new(text, role)], usize::from(screen.width).max(1), &[], &[], Break::Words)
+    });
+    for (row, y) in rows.zip(0..screen.height) {
         paint::line(buffer, screen, y, &row.line(cx.theme));
     }
 }
@@ -81,7 +104,7 @@ fn edge(focused: bool) -> Edge {
 
 fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     if places.shape == Shape::Tabs {
-        tab_line(model, cx, places.tabs, buffer);
+        tabs::view(model, cx, places.tabs, buffer);
         let line = places.composer_rule;
         let focused = model.focus == Pane::Composer;
         let style = cx.theme.style(if focused { Role::BorderFocus } else { Role::Border });
@@ -110,7 +133,7 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let right_focus = on_top && matches!(model.focus, Pane::Detail | Pane::Composer);
     let (title, note) = detail_title(model, cx, places.right);
     paint::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
-    rule(cx, places.composer_rule, right_focus, false, &Line::default(), &tabs(model, cx), buffer);
+    rule(cx, places.composer_rule, right_focus, false, &Line::default(), &tabs::beside(model, cx), buffer);
 }
 
 fn retitle(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {
@@ -142,14 +165,7 @@ fn rule(
 }
 
 fn tree_note<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
-    let mut words = Vec::new();
-    if model.tree.mode() != FilterMode::All {
-        words.push(model.tree.mode().word());
-    }
-    if model.tree.sort() == Sort::Attention {
-        words.push("by attention");
-    }
-    Line::from(Span::styled(words.join(", "), cx.theme.style(Role::Warn)))
+    Line::from(Span::styled(model.tree.note(), cx.theme.style(Role::Warn)))
 }
 
 fn detail_title<'a>(model: &Model, cx: &Cx<'_>, area: Rect) -> (Line<'a>, Line<'a>) {
@@ -160,58 +176,11 @@ fn detail_title<'a>(model: &Model, cx: &Cx<'_>, area: Rect) -> (Line<'a>, Line<'
     (Line::from(title), detail::head_note(task, cx, room))
 }
 
-/// Returns the tabs of a task, the open one marked.
-fn tabs<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
-    let mut spans = Vec::new();
-    for (number, tab) in Tab::ALL.iter().enumerate() {
-        if number > 0 {
-            spans.push(Span::styled(format!(" {} ", cx.theme.glyphs.dot), cx.theme.style(Role::Faint)));
-        }
-        let role = if *tab == model.detail.tab { Role::Accent } else { Role::Faint };
-        spans.push(Span::styled(tab.word(), cx.theme.style(role)));
-    }
-    Line::from(spans)
-}
-
-/// Draws the line that stands for the panes where only one of them fits.
-fn tab_line(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
-    let theme = cx.theme;
-    let shown = |active: bool| theme.style(if active { Role::ChipActive } else { Role::Muted });
-    let in_detail = matches!(model.focus, Pane::Detail | Pane::Composer);
-    let mut spans = vec![Span::raw(" "), Span::styled(" tasks ", shown(model.focus == Pane::Tree)), Span::raw(" ")];
-    if !model.asks.is_empty() {
-        let active = model.focus == Pane::Asks;
-        let style = if active { shown(true) } else { theme.style(Role::Ask) };
-        spans.push(Span::styled(format!(" asks {} ", model.asks.len()), style));
-        spans.push(Span::raw(" "));
-    }
-    let used: usize = spans.iter().map(|span| width::of(&span.content)).sum();
-    let tabs: usize = Tab::ALL.iter().map(|tab| width::of(tab.word()) + 3).sum();
-    if used + tabs < usize::from(area.width) {
-        for tab in Tab::ALL {
-            spans.push(Span::styled(format!(" {} ", tab.word()), shown(in_detail && model.detail.tab == tab)));
-            spans.push(Span::raw(" "));
-        }
-    } else {
-        spans.push(Span::styled(format!(" {} ", model.detail.tab.word()), shown(in_detail)));
-    }
-    let title = model.world.title(model.selected());
-    let used: usize = spans.iter().map(|span| width::of(&span.content)).sum();
-    let room = usize::from(area.width).saturating_sub(used + 2);
-    paint::line(buffer, area, 0, &Line::from(spans));
-    if room > 6 && in_detail {
-        let inner = Rect { width: area.width.saturating_sub(1), ..area };
-        paint::right(buffer, inner, 0, &paint::fit(&title, room, theme.glyphs), theme.style(Role::Strong));
-    }
-}
-
 /// Offers how to go on with what is being written.
 fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let Some(popup) = &model.composer.popup else { return };
     let theme = cx.theme;
-    let widest =
-        popup.offers.iter().map(|offer| width::of(&offer.label) + width::of(&offer.note) + 4).max().unwrap_or(0);
-    let area = composer::popup_area(places.screen, places.composer, popup.offers.len(), widest);
+    let area = composer::popup_area(popup, places.screen, places.composer);
     if area.height < 3 {
         return;
     }

@@ -1,5 +1,6 @@
 use ratatui::style::{Color, Modifier};
 
+use crate::engine::command::Command;
 use crate::engine::update::Update;
 use crate::model::Live;
 use crate::model::live::Channel;
@@ -20,72 +21,26 @@ fn login(columns: u16, rows: u16) -> Screen {
 }
 
 #[test]
-fn the_main_screen_at_three_sizes() {
-    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
-        login(columns, rows).assert_looks(&format!("main-{columns}x{rows}"));
-    }
-}
-
-#[test]
-fn an_open_question_at_three_sizes() {
-    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
-        let mut screen = login(columns, rows);
-        screen.keys("ctrl-n");
-        screen.assert_looks(&format!("ask-{columns}x{rows}"));
-    }
-}
-
-#[test]
-fn the_tasks_have_the_keys() {
-    let mut screen = login(120, 40);
-    screen.keys("esc");
-    screen.assert_looks("tree-120x40");
-    screen.keys("$ f");
-    screen.assert_looks("tree-cost-open-120x40");
-    screen.keys("$ esc s");
-    screen.assert_looks("tree-attention-120x40");
-}
-
-#[test]
-fn help_and_palette() {
-    let mut screen = login(120, 40);
-    screen.keys("esc ?");
-    screen.assert_looks("help-120x40");
-    screen.keys("esc :").typed("stop");
-    screen.assert_looks("palette-120x40");
-    let mut screen = login(80, 24);
-    screen.keys("esc ?");
-    screen.assert_looks("help-80x24");
-}
-
-#[test]
-fn taking_something_away_says_what_would_be_lost() {
-    let mut screen = login(120, 40);
-    screen.keys("esc D");
-    screen.assert_looks("delete-120x40");
-}
-
-#[test]
-fn info_description_log_and_agents() {
-    let mut screen = login(120, 40);
-    screen.keys("esc 4");
-    screen.assert_looks("info-120x40");
-    screen.keys("5");
-    screen.assert_looks("log-120x40");
-    screen.keys("3");
-    screen.assert_looks("description-120x40");
-    screen.keys("g a");
-    screen.assert_looks("agents-120x40");
-    screen.keys("esc g s");
-    screen.assert_looks("settings-120x40");
-}
-
-#[test]
-fn a_tiny_screen_says_so_politely() {
+fn a_tiny_screen_says_so_politely_and_what_must_be_known() {
     let mut screen = Screen::new(20, 5);
     screen.assert_looks("tiny-20x5");
     screen.resize(1, 1).resize(0, 0).resize(20, 5);
     screen.assert_looks("tiny-20x5");
+}
+
+#[test]
+fn nothing_is_sent_or_chosen_on_a_screen_that_shows_nothing() {
+    let mut screen = Screen::new(20, 5);
+    screen.typed("kept").keys("enter ctrl-n enter");
+    assert_eq!(screen.commands(), []);
+    screen.resize(120, 40);
+    assert!(screen.shows("› kept"), "what was typed is not lost: {}", screen.text());
+    // Leaving works, and asks first while agents are at work.
+    screen.resize(20, 5).keys("ctrl-q");
+    assert!(screen.shows("Quit?"), "{}", screen.text());
+    assert_eq!(screen.commands(), []);
+    screen.keys("y");
+    assert_eq!(screen.commands(), [Command::Quit]);
 }
 
 #[test]
@@ -123,64 +78,4 @@ fn ascii_alone_draws_the_same_screen() {
     screen.msg(crate::ui::Msg::ThemeChanged);
     screen.assert_looks("main-ascii-80x24");
     assert!(screen.text().is_ascii(), "only what people wrote may be more than ASCII");
-}
-
-#[test]
-fn an_empty_project_says_what_to_do() {
-    let mut snapshot = crate::ui::testing::snapshot();
-    snapshot.tasks.truncate(1);
-    snapshot.tasks[0].node.children.clear();
-    let screen = Screen::of(100, 24, snapshot.clone());
-    screen.assert_looks("empty-100x24");
-    snapshot.project.model = None;
-    snapshot.tasks[0].model = None;
-    assert!(Screen::of(100, 24, snapshot).shows("No model is set up yet"));
-}
-
-#[test]
-fn an_edit_unfolds_to_a_diff_and_a_search_marks_what_it_finds() {
-    let mut screen = login(120, 40);
-    screen.keys("esc tab tab K K K K enter");
-    screen.assert_looks("unfolded-120x40");
-    screen.keys("/").typed("cargo").keys("enter");
-    screen.assert_looks("search-120x40");
-}
-
-#[test]
-fn a_diff_file_by_file() {
-    let mut screen = login(120, 40);
-    screen.keys("esc d");
-    let task = screen.ids().login;
-    screen.msg(crate::ui::Msg::Diff { task, diff: Ok(DIFF.to_owned()) });
-    screen.assert_looks("diff-120x40");
-    screen.keys("tab tab z M");
-    screen.assert_looks("diff-folded-120x40");
-}
-
-const DIFF: &str = "diff --git a/src/session/store.rs b/src/session/store.rs\n--- a/src/session/store.rs\n+++ b/src/session/store.rs\n@@ -10,6 +10,8 @@ impl Store {\n     fn open() -> Self {\n-        let ttl = 60;\n+        let ttl = Duration::from_secs(60);\n+        let tokens = Tokens::new(ttl);\n         store()\n     }\n }\ndiff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1,2 +1,2 @@\n # Title\n-old words\n+new words\n";
-
-#[test]
-fn writing_with_an_offer_a_chip_and_several_lines() {
-    let mut screen = login(120, 40);
-    let task = screen.ids().login;
-    let mut view = screen.model.world.task(task).unwrap().clone();
-    let id = crate::base::MessageId::from_ulid(ulid::Ulid::from_parts(3, 3));
-    let from = crate::model::message::Source::User;
-    let at = screen.now;
-    view.unread.push(crate::model::Message { id, from, body: "and the docs".to_owned(), images: Vec::new(), at });
-    screen.engine(Update::Task { task: Box::new(view) });
-    screen.typed("first line").keys("alt-enter").typed("see ").paste(&"x\n".repeat(30));
-    screen.typed(" and @sto");
-    let paths = vec!["src/session/store.rs".to_owned(), "src/store.rs".to_owned()];
-    screen.msg(crate::ui::Msg::Files { task, query: "sto".to_owned(), paths });
-    screen.assert_looks("composer-120x40");
-}
-
-#[test]
-fn the_tasks_on_a_small_screen() {
-    let mut screen = login(80, 24);
-    screen.keys("esc");
-    screen.assert_looks("tree-80x24");
-    screen.keys("n").typed("rate limits");
-    screen.assert_looks("new-task-80x24");
 }

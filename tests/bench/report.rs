@@ -31,6 +31,8 @@ pub enum Unit {
     NanosPerTurn,
     #[serde(rename = "ns per call")]
     NanosPerCall,
+    #[serde(rename = "times a copy")]
+    TimesACopy,
 }
 
 /// Where the ratio should lie.
@@ -154,6 +156,7 @@ impl fmt::Display for Unit {
             Self::NanosPerEvent => "ns per event",
             Self::NanosPerTurn => "ns per turn",
             Self::NanosPerCall => "ns per call",
+            Self::TimesACopy => "times a copy",
         })
     }
 }

@@ -42,7 +42,7 @@ const EVERYTHING_BELOW_APP: &[&str] = &[
 ];
 
 /// The only parts of a room that another may see, where that is less than all of it.
-const DOORS: &[(&str, &str, &[&str])] = &[("ui", "engine", &["command", "snapshot", "update"])];
+const DOORS: &[(&str, &str, &[&str])] = &[("ui", "engine", &["command", "review", "snapshot", "update"])];
 
 const MAX_LINES: usize = 600;
 

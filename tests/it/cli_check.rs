@@ -165,6 +165,12 @@ fn a_missing_tree_and_a_stale_tree_are_brought_up_to_date() {
     let world = World::new();
     let (project, root, child) = planted(&world);
     fs::remove_file(project.folder.tree()).unwrap();
+    // It must not look like a new project, and nothing may begin in its place.
+    for args in [&["tree"][..], &["task", "new", "Another"], &["cost"]] {
+        let err = project.mxd(args).refused(3, "is gone, and the sessions remember 2 tasks");
+        assert!(err.contains("`mxd check --repair`"), "{err}");
+        assert!(!project.folder.tree().exists());
+    }
     let ran = project.mxd(["check"]);
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("the tree is missing; the sessions remember it [can be mended]"), "{ran:?}");

@@ -73,6 +73,26 @@ fn list_shows_values_with_their_origin_for_people_and_for_programs() {
 }
 
 #[test]
+fn list_shows_what_is_in_force_also_where_something_is_wrong_as_the_hint_promises() {
+    let world = World::new();
+    let project = world.project("calc");
+    project.mxd(["config", "set", "model", "far"]).ok();
+    fs::write(project.path.join(".mxd/config.json"), r#"{"maxDepth": "three", "childModel": "near"}"#).unwrap();
+    let err = project.mxd(["config", "get", "model"]).refused(3, "maxDepth must be a whole number");
+    assert!(hinted_commands(&err).contains(&"mxd config list".to_owned()), "{err}");
+    let ran = project.mxd(["config", "list"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.starts_with("mxd: ") && ran.err.contains("maxDepth must be"), "{ran:?}");
+    for said in ["model = \"far\"", "childModel = \"near\"", "maxDepth = 3  (default)"] {
+        assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
+    }
+    fs::write(project.path.join(".mxd/config.json"), "{ broken").unwrap();
+    let ran = project.mxd(["config", "list", "--json"]);
+    assert!(ran.code == 3 && ran.err.contains("this is not JSON"), "{ran:?}");
+    assert!(json_lines(&ran.out).iter().any(|row| row["value"] == "far"), "{ran:?}");
+}
+
+#[test]
 fn a_secret_is_in_no_output_and_its_file_is_private() {
     let world = World::new();
     let project = world.project("calc");
@@ -179,12 +199,7 @@ fn a_broken_file_is_refused_with_its_line_and_left_alone() {
     let broken = "{\n  \"model\": \"m\",\n  \"theme\" \"dark\"\n}\n";
     fs::write(&global, broken).unwrap();
     let place = format!("{}:3:", global.display());
-    for args in [
-        &["config", "set", "model", "x"][..],
-        &["config", "unset", "model"],
-        &["config", "get", "model"],
-        &["config", "list"],
-    ] {
+    for args in [&["config", "set", "model", "x"][..], &["config", "unset", "model"], &["config", "get", "model"]] {
         project.mxd(args).refused(3, &place);
         assert_eq!(fs::read_to_string(&global).unwrap(), broken);
     }

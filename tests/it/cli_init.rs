@@ -251,6 +251,19 @@ fn commit_takes_its_own_files_and_leaves_staged_things_staged() {
 }
 
 #[test]
+fn commit_is_by_whom_the_environment_names_as_with_git_itself() {
+    let world = World::new();
+    let repo = world.repository("calc");
+    let mut command = world.mxd_command(&repo);
+    command.env("GIT_AUTHOR_NAME", "Ann").env("GIT_AUTHOR_EMAIL", "ann@example.org");
+    command.env("GIT_COMMITTER_NAME", "Bob").env("GIT_COMMITTER_EMAIL", "bob@example.org");
+    let output = command.args(["init", "--commit"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let by = world.git(&repo, ["show", "-s", "--format=%an <%ae>, %cn <%ce>", "HEAD"]);
+    assert_eq!(by, "Ann <ann@example.org>, Bob <bob@example.org>");
+}
+
+#[test]
 fn commit_without_an_identity_says_so_and_the_hints_work() {
     let world = World::new();
     let repo = world.repository("calc");

@@ -87,3 +87,51 @@ fn the_readmes_test_command_is_the_first_thing_that_ci_runs() {
     assert_eq!(first, "cargo test");
     assert!(page("README.md").contains("```\ncargo test\n```"));
 }
+
+/// Returns the names that a filter of `cargo test` could match below a folder: of files, and of functions in them.
+fn names_below(folder: &std::path::Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            names_below(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path.file_stem().unwrap().to_string_lossy().into_owned());
+            let functions = std::fs::read_to_string(&path).unwrap();
+            let functions = functions.lines().filter_map(|line| line.trim_start().split_once("fn "));
+            found.extend(functions.map(|(_, rest)| rest.split(['(', '<']).next().unwrap_or_default().to_owned()));
+        }
+    }
+}
+
+#[test]
+fn every_test_that_a_page_names_exists() {
+    let names = |folder: &str| {
+        let mut found = Vec::new();
+        names_below(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
+        found
+    };
+    let (it, pty, lib) = (names("tests/it"), names("tests/pty"), names("src"));
+    let mut tried = 0;
+    for page in ["docs/reliability.md", "docs/testing.md", "docs/performance.md"].map(page) {
+        for (_, command) in page.match_indices("cargo test ").map(|(at, _)| page[at..].split_at("cargo test ".len())) {
+            let command = command.split(['`', '\n', '#']).next().unwrap_or_default();
+            let mut words = command.split_whitespace().take_while(|word| *word != "--");
+            let mut names = &lib;
+            while let Some(word) = words.next() {
+                match word {
+                    "--test" => names = if words.next() == Some("pty") { &pty } else { &it },
+                    flag if flag.starts_with('-') => {}
+                    filter => {
+                        let wanted = filter.trim_end_matches(':').rsplit("::").next().unwrap_or(filter);
+                        assert!(
+                            names.iter().any(|name| name.contains(wanted)),
+                            "no test matches `cargo test {command}`"
+                        );
+                        tried += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 20, "{tried} filters were found");
+}

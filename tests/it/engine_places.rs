@@ -40,8 +40,15 @@ fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
     let project = with_failing_hook(&world);
     let ran = project.run([]);
     assert_eq!(ran.code, 2, "{ran:?}");
-    for said in ["failed with exit code 7", "preparing mxd/", "no brush", "1. Try again", "2. Go on without it", "3. "]
-    {
+    for said in [
+        "failed with exit code 7",
+        "preparing mxd/",
+        "no brush",
+        "1. Try again",
+        "2. I have edited it",
+        "3. Go on without it",
+        "4. ",
+    ] {
         assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
     }
     assert_eq!(project.status("Painter"), "in_progress");
@@ -65,11 +72,48 @@ fn one_may_go_on_without_the_setup_hook() {
     let project = with_failing_hook(&world);
     assert_eq!(project.run([]).code, 2);
     let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
-    project.mxd(["answer", &ask, "2"]).ok();
+    project.mxd(["answer", &ask, "3"]).ok();
     let ran = project.run([]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(project.status("Painter"), "passed");
     assert!(project.log("Painter").contains("No such file"), "the hook did not run");
+}
+
+#[test]
+fn a_setup_hook_that_was_edited_runs_as_it_is_now_although_the_branch_has_the_old_one() {
+    let world = World::new();
+    let project = with_failing_hook(&world);
+    assert_eq!(project.run([]).code, 2);
+    fs::write(
+        project.path.join(HOOK),
+        "echo mended > ready.txt; echo ready.txt >> $(git rev-parse --git-path info/exclude)\n",
+    )
+    .unwrap();
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "2"]).ok();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(project.log("Painter").contains("mended"));
+}
+
+#[test]
+fn a_project_without_a_setup_hook_is_told_of_it_once() {
+    let world = World::new();
+    play(
+        &world,
+        json!([
+            root(json!([])),
+            agent("Painter", json!([done("passed", "painted")])),
+            agent("Mason", json!([done("passed", "built")])),
+        ]),
+    );
+    let project = world.project("app");
+    for (title, hints) in [("Painter", 1), ("Mason", 0)] {
+        project.new_task(title);
+        let ran = project.run([]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.out.matches("setup_worktree.sh").count(), hints, "{ran:?}");
+    }
 }
 
 #[test]
@@ -78,7 +122,7 @@ fn a_worktree_that_cannot_be_set_up_may_be_left_and_the_task_above_learns_of_it(
     let project = with_failing_hook(&world);
     assert_eq!(project.run([]).code, 2);
     let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
-    project.mxd(["answer", &ask, "3"]).ok();
+    project.mxd(["answer", &ask, "4"]).ok();
     assert_eq!(project.status("Painter"), "failed");
     assert_eq!(project.asks().len(), 0);
     project.run([]).ok();

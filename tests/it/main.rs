@@ -19,9 +19,15 @@ mod agent_simulation;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod cli_book;
+#[cfg(test)]
 mod cli_check;
 #[cfg(test)]
 mod cli_config;
+#[cfg(test)]
+mod cli_doctor;
+#[cfg(test)]
+mod cli_gc;
 #[cfg(test)]
 mod cli_import;
 #[cfg(test)]
@@ -42,6 +48,12 @@ mod engine_cli;
 mod engine_family;
 #[cfg(test)]
 mod engine_places;
+#[cfg(test)]
+mod engine_restore;
+#[cfg(test)]
+mod engine_rounds;
+#[cfg(test)]
+mod engine_servers;
 #[cfg(test)]
 mod engine_simulation;
 #[cfg(test)]
@@ -79,6 +91,8 @@ mod mcp_support;
 #[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
+mod profiles;
+#[cfg(test)]
 mod store_check;
 #[cfg(test)]
 mod store_concurrency;
@@ -96,6 +110,7 @@ mod store_files;
 mod store_lock;
 #[cfg(test)]
 mod store_replay;
+#[cfg(test)]
 #[cfg(test)]
 mod store_torn;
 #[cfg(test)]

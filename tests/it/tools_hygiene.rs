@@ -81,7 +81,8 @@ async fn of_two_hundred_cancelled_commands_nothing_survives() {
     let most = most.load(Ordering::Relaxed);
     let survivors = marked(&mark);
     println!("200 commands cancelled, up to {most} processes at once, survivors: {}", survivors.len());
-    assert!(most > 20, "they ran before they were cancelled");
+    // How many of them depends on how busy the machine is; that there were some at all does not.
+    assert!(most > 3, "they ran before they were cancelled");
     assert_eq!(survivors, Vec::<i32>::new());
     assert_eq!(records_in(&bench.data.join("running")), 0, "no record outlives its process");
 }

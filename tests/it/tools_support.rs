@@ -133,6 +133,23 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     assert!(waited.await.is_ok(), "never came true: {what}");
 }
 
+const ALONE: &str = "MXD_TEST_ALONE";
+
+/// Tells whether this process runs one test only.
+pub fn is_alone() -> bool {
+    std::env::var_os(ALONE).is_some()
+}
+
+/// Runs a test in a process of its own, for what is measured of the whole process.
+pub fn alone(test: &str) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture"]).env(ALONE, "1").stdin(std::process::Stdio::null());
+    let output = command.output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    print!("{said}");
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
 /// Tells whether a process runs: it exists and is not only waiting to be reaped.
 pub fn runs(pid: i32) -> bool {
     mxd::process::table::get(pid).is_some_and(|entry| !entry.zombie)

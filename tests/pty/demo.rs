@@ -32,6 +32,26 @@ fn assert_nothing_remains(world: &World) {
     }
 }
 
+/// Looks at the demo's repository itself, while it is there: everything is merged, and its tests pass.
+#[track_caller]
+fn assert_merged_and_green(world: &World) {
+    let stage = std::fs::read_dir(world.path("tmp")).unwrap().next().expect("the demo has a folder").unwrap().path();
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = world.command(program);
+        let output = command.args(arguments).current_dir(stage.join("timer")).output().unwrap();
+        assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run("git", &["rev-parse", "--abbrev-ref", "HEAD"]).trim(), "main");
+    assert_eq!(run("git", &["status", "--porcelain"]), "");
+    let unmerged = run("git", &["branch", "--no-merged", "main"]);
+    assert_eq!(unmerged, "", "every task's branch is in main");
+    for commit in ["Understand hours, minutes and seconds", "Say durations in words", "Announce the end"] {
+        assert!(run("git", &["log", "--format=%s", "main"]).contains(commit), "{commit}");
+    }
+    assert!(run("sh", &["tests/run.sh"]).contains("8 passed, 0 failed"));
+}
+
 fn play(arguments: &[&str]) -> (World, Session) {
     let world = bare();
     let arguments: Vec<_> = ["demo", "--fast"].iter().chain(arguments).copied().collect();
@@ -42,7 +62,7 @@ fn play(arguments: &[&str]) -> (World, Session) {
 #[test]
 fn it_is_played_to_its_end_with_keys_alone() {
     let (world, mut session) = play(&[]);
-    session.wait_for_text("the model is scripted");
+    session.wait_for_glimpse("the model is scripted");
     session.wait_for_text("1 asks you");
     session.press("ctrl-n");
     session.wait_for_text("2 Print a line");
@@ -58,6 +78,7 @@ fn it_is_played_to_its_end_with_keys_alone() {
     session.focus_tasks();
     session.press("d");
     session.wait_for_text("+   echo \"Time is up.\"");
+    assert_merged_and_green(&world);
     session.press("ctrl-q");
     let ended = session.wait_for_end();
     ended.assert_restored(1);
@@ -76,7 +97,7 @@ fn whatever_ends_it_early_leaves_nothing() {
         assert_nothing_remains(&world);
     }
     let (world, mut session) = play(&[]);
-    session.wait_for_text("the model is scripted");
+    session.wait_for_glimpse("the model is scripted");
     session.hang_up();
     session.wait_for_exit();
     assert_nothing_remains(&world);
@@ -117,6 +138,8 @@ fn its_updates_tell_of_real_merges_and_of_green_tests() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
     let updates: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = updates[0]["notice"]["text"].as_str().unwrap_or_default();
+    assert!(first.contains("the model is scripted"), "{:#}", updates[0]);
     let mut last = std::collections::BTreeMap::new();
     for update in updates.iter().filter(|update| update["update"] == "task") {
         let task = &update["task"]["node"];

@@ -9,11 +9,17 @@ mod support;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod first_start;
+#[cfg(test)]
 mod product_detours;
 #[cfg(test)]
 mod product_endings;
 #[cfg(test)]
+mod product_notices;
+#[cfg(test)]
 mod product_refusals;
+#[cfg(test)]
+mod product_review;
 #[cfg(test)]
 mod product_window;
 #[cfg(test)]

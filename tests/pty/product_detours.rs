@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::support::World;
 use crate::support::product::{agent, mxd, open, project, root, say};
-use crate::support::{Session, World};
+use crate::support::shell::shell;
 
 fn quiet() -> World {
     project(&json!([
@@ -12,35 +13,27 @@ fn quiet() -> World {
     ]))
 }
 
-/// Tells whether the shell reads: what is typed before its prompt may be thrown away when the line changes hands.
-fn at_prompt(screen: &vt100::Screen) -> bool {
-    let text = screen.contents();
-    !screen.alternate_screen() && text.trim_end().lines().last().is_some_and(|line| line.trim_end() == "shell>")
-}
-
 #[test]
 fn a_shell_gets_its_terminal_back_and_can_resume_the_program() {
     let world = quiet();
     std::os::unix::fs::symlink(mxd(), world.path("mxd")).unwrap();
-    let mut session = Session::start(&world, "/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], 100, 30);
-    session.send(b"PS1='shell> '\r");
-    session.wait_for("the prompt", at_prompt);
+    let mut session = shell(&world, 100, 30);
     session.send(b"../mxd\r");
     session.wait_for_text("message orchestrator");
     session.send(b"half a thou");
     session.wait_for_text("half a thou");
     session.press("ctrl-z");
     session.wait_for_text("Stopped");
-    session.wait_for("the prompt", at_prompt);
+    session.wait_for_prompt();
     session.send(b"echo $((6 * 7))\r");
     session.wait_for_text("42");
-    session.wait_for("the prompt", at_prompt);
+    session.wait_for_prompt();
     session.send(b"fg\r");
     session.wait_for_text("half a thou");
     session.send(b"ght");
     session.wait_for_text("half a thought");
     session.press("ctrl-q");
-    session.wait_for("the prompt again", at_prompt);
+    session.wait_for_prompt();
     session.send(b"stty -a | grep -c ' icanon.* echo '; exit\r");
     let ended = session.wait_for_end();
     assert_eq!(ended.traffic.count("\x1b[?1049h"), 2);

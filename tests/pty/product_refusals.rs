@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::product::{mxd, open, project, root, say};
+use crate::support::product::{git, mxd, project, root, say};
 use crate::support::{Ended, Session, World};
 
 fn refused(world: &World) -> Ended {
@@ -21,18 +21,17 @@ fn follow(world: &World, said: &str) {
 }
 
 #[test]
-fn a_folder_becomes_a_repository_with_a_commit_by_following_the_hints() {
+fn a_repository_gets_its_first_commit_by_following_the_hint() {
     let world = World::new().within("new");
-    let ended = refused(&world);
-    assert!(ended.text.contains("is not inside a git repository"), "{}", ended.text);
-    assert_eq!(ended.code, 3);
-    follow(&world, &ended.text);
+    git(&world, &["init", "-q"]);
     let ended = refused(&world);
     assert!(ended.text.contains("has no commit yet"), "{}", ended.text);
     assert_eq!(ended.code, 3);
     assert!(!world.path("data").exists(), "nothing is kept of a refusal");
     follow(&world, &ended.text);
-    let mut session = open(&world, 120, 40);
+    let mut session = Session::start(&world, mxd(), &[], 120, 40);
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("esc");
     session.wait_for_text("No model is set up yet");
     session.press("ctrl-q");
     session.wait_for_end().assert_restored(1);

@@ -140,7 +140,7 @@ fn a_theme_that_does_not_exist_is_said() {
     let command = world.command(crate::support::product::mxd()).args(["config", "set", "theme", "drak"]).output();
     assert!(command.unwrap().status.success());
     let mut session = open(&world, 120, 40);
-    session.wait_for_text("there is no theme \"drak\"");
+    session.wait_for_glimpse("there is no theme \"drak\"");
     session.press("ctrl-q");
     session.wait_for_end().assert_restored(1);
 }

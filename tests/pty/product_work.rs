@@ -47,7 +47,7 @@ fn make_the_greeting(session: &mut Session) {
 #[test]
 fn a_message_is_answered_word_by_word() {
     // Signs of one character cannot be torn by a frame.
-    let answer = format!("① {} ⑨", "Numbers are added and taken away. ".repeat(6));
+    let answer = format!("① {} ⑨", "Numbers are added and taken away. ".repeat(24));
     let slowly = json!({ "first_token_ms": 0, "chars_per_second": 400 });
     let world = project(&json!([root(&json!([{ "text": answer, "pacing": slowly }]))]));
     let mut session = open(&world, 120, 40);
@@ -92,12 +92,13 @@ fn a_task_is_made_asks_is_answered_by_a_digit_and_shows_what_it_changed() {
 }
 
 #[test]
-fn the_root_has_no_diff_and_says_why() {
+fn the_diff_of_the_root_is_what_is_not_committed_in_the_checkout() {
     let world = greeting();
+    std::fs::write(world.cwd().join("README.md"), "# calculator\n").unwrap();
     let mut session = open(&world, 120, 40);
     session.focus_tasks();
     session.press("d");
-    session.wait_for_text("the root works in your checkout");
+    session.wait_for_text("1 + # calculator");
     session.press("q");
     session.wait_for_end().assert_restored(1);
 }
@@ -148,8 +149,12 @@ fn what_is_queued_waits_for_the_turn_and_can_be_taken_back() {
     session.say("Add cheese.");
     session.wait_for_text("not read yet");
     session.press("ctrl-r");
-    session.wait_for_text("taken back");
+    session.wait_for("the message to come back", |screen| {
+        let text = crate::support::picture::text(screen);
+        !text.contains("not read yet") && text.contains("› Add cheese.")
+    });
     session.press("ctrl-u");
+    session.wait_for("an empty composer", |screen| !crate::support::picture::text(screen).contains("› Add cheese."));
     open_gate(&world, "gate");
     session.wait_for_text("Nothing was added.");
     session.press("ctrl-q");

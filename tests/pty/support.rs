@@ -6,6 +6,7 @@ pub mod picture;
 pub mod product;
 pub mod session;
 pub mod settings;
+pub mod shell;
 pub mod svg;
 pub mod world;
 

@@ -2,6 +2,7 @@
 
 use rustix::process::Signal;
 
+use crate::support::shell::shell;
 use crate::support::world::example;
 use crate::support::{Session, World};
 
@@ -14,10 +15,7 @@ fn probe(world: &World) -> Session {
 /// Starts the probe by typing its name at the prompt of a shell with job control.
 fn probe_in_a_shell(world: &World) -> Session {
     std::os::unix::fs::symlink(example("terminal-probe"), world.path("probe")).unwrap();
-    let mut session = Session::start(world, "/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], 60, 10);
-    session.send(b"PS1='shell> '\r");
-    session
-        .wait_for("the prompt", |screen| screen.contents().lines().any(|line| line == "shell> " || line == "shell>"));
+    let mut session = shell(world, 60, 10);
     session.send(b"./probe\r");
     session.wait_for_text("probe 60x10");
     session
@@ -63,12 +61,15 @@ fn a_real_shell_gets_its_terminal_back_and_can_resume_the_program() {
     let mut session = probe_in_a_shell(&world);
     session.press("z");
     session.wait_for_text("Stopped");
+    session.wait_for_prompt();
     session.send(b"echo $((6 * 7))\r");
     session.wait_for_text("42");
+    session.wait_for_prompt();
     session.send(b"fg\r");
     session.wait_for_text("back from the shell");
     session.press("q");
     session.wait_for_text("probe: bye");
+    session.wait_for_prompt();
     session.send(b"stty -a | grep -c ' icanon.* echo '; exit\r");
     let ended = session.wait_for_end();
     assert!(ended.text.contains("probe: bye"), "{}", ended.text);
@@ -86,12 +87,14 @@ fn stopping_the_editor_stops_both_and_both_go_on() {
     session.wait_for_text("ready");
     session.press("ctrl-z");
     session.wait_for_text("Stopped");
+    session.wait_for_prompt();
     session.send(b"fg\r");
     session.wait_for_bytes("the job", |bytes| memchr::memmem::find_iter(bytes, b"./probe\r\n").count() >= 3);
     session.send(b"words\r");
     session.wait_for_text("editor ended with exit status: 6");
     session.press("q");
     session.wait_for_text("probe: bye");
+    session.wait_for_prompt();
     session.send(b"exit\r");
     session.wait_for_end();
 }

@@ -4,7 +4,7 @@ use crate::agent::compaction::Trim;
 use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
 use crate::base::{AskId, Timestamp};
 use crate::model::ask::AskMode;
-use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, Grant, Granted, InterruptReason, RunEnded};
 use crate::model::live::Activity;
 use crate::model::message::Source;
 use crate::model::{Answer, Ask, AskKind};
@@ -121,19 +121,19 @@ impl Machine {
     }
 
     /// Returns an answer that was given when nobody was there to act on it.
-    pub(super) fn standing_decision(&mut self) -> Option<(About, Answer)> {
+    pub(super) fn standing_decision(&mut self) -> Option<(AskId, About, Answer)> {
         let decision = self.state.decisions.iter().find(|decision| !self.acted_on.contains(&decision.ask.id))?;
         let (id, about, answer) = (decision.ask.id, About::of(&decision.ask), decision.answer.clone());
         self.acted_on.insert(id);
-        Some((about?, answer))
+        Some((id, about?, answer))
     }
 
     /// Takes an Ask back and goes on with what the person said.
     fn dismiss(&mut self, id: AskId, about: About) {
         let reason = "the agent was spoken to and goes on".to_owned();
         self.held.clear();
-        self.allow(about);
         let mut bodies = vec![AskWithdrawn { id, reason }.into()];
+        bodies.extend(self.allow(id, about));
         bodies.extend(self.unwished(about));
         self.save(bodies, Then::Advance);
     }
@@ -151,20 +151,33 @@ impl Machine {
         }
     }
 
-    /// Lifts the limit that an Ask was about, as far as one answer can.
-    fn allow(&mut self, about: About) {
-        match about {
-            About::TurnLimit => self.tries.extra_turns = self.state.turns.ended,
-            About::Budget => self.tries.reserved = true,
-            About::Price => self.tries.unpriced = true,
-            About::Stopped => self.tries.unfinished = 0,
+    /// Lifts the limit that an Ask was about, as far as one answer can. Returns what of it has to outlive this run.
+    fn allow(&mut self, ask: AskId, about: About) -> Option<Body> {
+        let grant = match about {
+            About::TurnLimit => {
+                Some(Grant::Turns { up_to: self.state.turns.ended.saturating_add(self.limits.max_turns.unwrap_or(0)) })
+            }
+            About::Price => Some(Grant::Unpriced { model: self.model().to_owned() }),
+            // For one request: until that is answered, the answer to the Ask itself is what is kept.
+            About::Budget => {
+                self.tries.reserved = true;
+                None
+            }
+            About::Stopped => {
+                self.tries.unfinished = 0;
+                None
+            }
             About::Compaction | About::Provider(Purpose::Summarise { .. }) => {
                 self.tries.compacted = true;
-                self.tries.overfull |= self.is_overfull();
+                self.is_overfull().then_some(Grant::Overfull)
             }
-            About::Loop => self.watch.spoken_to(),
-            About::Provider(Purpose::Respond) => {}
-        }
+            About::Loop => {
+                self.watch.spoken_to();
+                None
+            }
+            About::Provider(Purpose::Respond) => None,
+        };
+        grant.map(|grant| Granted { ask, grant }.into())
     }
 
     pub(super) fn heard_while_asking(&mut self, now: Timestamp, event: &Event, ask: AskId, about: About) {
@@ -172,7 +185,7 @@ impl Machine {
             && *id == ask
         {
             self.acted_on.insert(ask);
-            return self.answered(now, about, answer);
+            return self.answered(now, ask, about, answer);
         }
         if self.state.asks.get(ask).is_none() {
             return self.advance(now);
@@ -181,7 +194,7 @@ impl Machine {
     }
 
     /// Does what the person decided.
-    pub(super) fn answered(&mut self, now: Timestamp, about: About, answer: &Answer) {
+    pub(super) fn answered(&mut self, now: Timestamp, ask: AskId, about: About, answer: &Answer) {
         let chosen = answer.choice.and_then(|choice| about.choices().get(choice).copied()).unwrap_or("");
         let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
         if is(STOP) {
@@ -199,25 +212,23 @@ impl Machine {
                 self.phase = Phase::Preparing { after: None };
                 self.out.push(Effect::Prepare { config: true, context: false });
             }
-            About::Provider(_) if free => self.go_on(now, answer, free),
+            About::Provider(_) if free => self.go_on(now, None, answer, free),
             About::Provider(purpose) => self.call(purpose, 1),
             About::Compaction if is(WITHOUT) => {
-                self.allow(about);
-                match self.unwished(about) {
-                    Some(dropped) => self.save(vec![dropped], Then::Advance),
-                    None => self.advance(now),
-                }
+                let mut bodies: Vec<Body> = self.allow(ask, about).into_iter().collect();
+                bodies.extend(self.unwished(about));
+                self.save_any(now, bodies);
             }
             About::Compaction => {
                 self.tries.bad_summaries = 0;
                 self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
             }
             About::Budget | About::Price | About::TurnLimit | About::Loop => {
-                self.allow(about);
-                self.go_on(now, answer, free);
+                let granted = self.allow(ask, about);
+                self.go_on(now, granted, answer, free);
             }
             About::Stopped => {
-                self.allow(about);
+                self.allow(ask, about);
                 let text = if free { answer.text.clone() } else { "The person asks you to go on.".to_owned() };
                 let notice = self.message(now, Source::Notice, &text);
                 self.save(vec![notice.into()], Then::Advance);
@@ -225,13 +236,21 @@ impl Machine {
         }
     }
 
-    /// Goes on, with what the person said beyond "yes".
-    fn go_on(&mut self, now: Timestamp, answer: &Answer, free: bool) {
+    /// Goes on, with what the person allowed and what they said beyond "yes".
+    fn go_on(&mut self, now: Timestamp, granted: Option<Body>, answer: &Answer, free: bool) {
+        let mut bodies: Vec<Body> = granted.into_iter().collect();
         if free && !answer.text.trim().is_empty() {
-            let notice = self.message(now, Source::Notice, &answer.text);
-            return self.save(vec![notice.into()], Then::Advance);
+            bodies.push(self.message(now, Source::Notice, &answer.text).into());
         }
-        self.advance(now);
+        self.save_any(now, bodies);
+    }
+
+    /// Goes on once `bodies` are kept, or at once if there are none.
+    fn save_any(&mut self, now: Timestamp, bodies: Vec<Body>) {
+        if bodies.is_empty() {
+            return self.advance(now);
+        }
+        self.save(bodies, Then::Advance);
     }
 }
 

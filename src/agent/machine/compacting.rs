@@ -36,7 +36,7 @@ impl Machine {
             self.out.push(Effect::Count);
             return true;
         }
-        if self.gauge.tokens() < threshold || (self.is_overfull() && self.tries.overfull) {
+        if self.gauge.tokens() < threshold || (self.is_overfull() && self.state.grants.overfull) {
             return false;
         }
         if self.is_overfull() {
@@ -166,8 +166,7 @@ impl Machine {
             return self.advance(now);
         }
         match verdict {
-            BudgetVerdict::Low { scope, spent, limit } if !self.tries.warned_budget => {
-                self.tries.warned_budget = true;
+            BudgetVerdict::Low { scope, spent, limit } if !self.state.grants.warned.contains(&limit) => {
                 self.tries.reserved = true;
                 let text = format!("{spent} of the budget of {limit} are spent. Finish what matters most first.");
                 let notice = self.message(now, Source::Notice, &text);
@@ -194,12 +193,12 @@ impl Machine {
                 self.phase = Phase::Held { timer, purpose, attempt };
                 self.out.push(Effect::AwaitMoney { timer });
             }
-            BudgetVerdict::Unpriced if self.tries.unpriced => {
+            BudgetVerdict::Unpriced if self.state.grants.unpriced.contains(self.model()) => {
                 self.tries.reserved = true;
                 self.call(purpose, attempt);
             }
             BudgetVerdict::Unpriced => {
-                let model = self.conversation.config().map_or(self.limits.model.as_str(), |config| &config.model);
+                let model = self.model();
                 let question = format!(
                     "There is a budget, and the price of model \"{model}\" is not known: nobody can tell when it is \
                      spent. Go on without a limit, or stop?"

@@ -157,6 +157,43 @@ fn the_turn_limit_may_be_lifted_again_and_again() {
     assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit));
 }
 
+/// The model calls a tool, which answers.
+fn turn(bench: &mut Bench, id: &str) {
+    bench.respond(calling(&[call(id, "bash")]));
+    bench.finish(id, id);
+}
+
+#[test]
+fn turns_that_were_granted_outlive_the_run_and_are_as_many_as_before() {
+    let limits = || Limits { max_turns: Some(2), ..limits() };
+    for word in ["Go on", "Yes, but only the tests."] {
+        let mut bench = Bench::calling(limits());
+        turn(&mut bench, "a");
+        turn(&mut bench, "b");
+        assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit));
+        if word == "Go on" {
+            bench.answer(word);
+        } else {
+            bench.hear(Source::User, word);
+        }
+        turn(&mut bench, "c");
+        let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+        assert_eq!((resumed.asked(), resumed.machine.waits_for()), (None, "model"), "{word}");
+        turn(&mut resumed, "d");
+        assert_eq!(resumed.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit), "{word}");
+    }
+}
+
+#[test]
+fn a_grant_and_the_words_that_came_with_it_are_kept_together() {
+    let mut bench = asking(AskKind::TurnLimit);
+    bench.answer("Only the tests, please.");
+    let kinds = bench.kinds();
+    let at = kinds.iter().position(|kind| *kind == "granted").unwrap();
+    assert_eq!(kinds[at + 1], "message");
+    assert!(bench.machine.state().decisions.is_empty(), "the answer was acted on");
+}
+
 #[test]
 fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
     for class in ErrorClass::ALL {

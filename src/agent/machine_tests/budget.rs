@@ -90,6 +90,54 @@ fn an_answer_about_the_price_is_understood_after_a_restart() {
 }
 
 #[test]
+fn a_model_without_a_price_that_was_allowed_once_is_allowed_in_the_next_run() {
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
+    bench.answer("Go on without a limit");
+    bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    let limits = Limits { budgeted: true, ..limits() };
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits);
+    resumed.feed(Input::Reserved(BudgetVerdict::Unpriced));
+    assert_eq!((resumed.asked(), resumed.machine.waits_for()), (None, "model"));
+}
+
+#[test]
+fn one_more_request_that_was_allowed_and_not_made_is_made_by_the_next_run() {
+    let refused = BudgetVerdict::Refused { scope: BudgetScope::Task, spent: MicroUsd(100), limit: MicroUsd(100) };
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(refused));
+    bench.answer("Go on");
+    assert_eq!(bench.requests(), 1);
+    let limits = Limits { budgeted: true, ..limits() };
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits);
+    assert_eq!((resumed.asked(), resumed.requests()), (None, 1));
+    resumed.respond(calling(&[call("a", "bash")]));
+    resumed.finish("a", "ok");
+    resumed.feed(Input::Reserved(refused));
+    assert_eq!(resumed.asked().map(|ask| ask.kind), Some(AskKind::Budget), "it was one");
+}
+
+#[test]
+fn a_run_does_not_repeat_the_warning_of_the_one_before_unless_the_limit_is_another() {
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(LOW));
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    let limits = Limits { budgeted: true, ..limits() };
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits);
+    resumed.feed(Input::Reserved(LOW));
+    let warnings = |bench: &Bench| bench.kinds().iter().filter(|kind| **kind == "budget_warning").count();
+    assert_eq!((warnings(&resumed), resumed.machine.waits_for()), (1, "model"));
+    resumed.respond(calling(&[call("b", "bash")]));
+    resumed.finish("b", "ok");
+    let raised = BudgetVerdict::Low { scope: BudgetScope::Task, spent: MicroUsd(170), limit: MicroUsd(200) };
+    resumed.feed(Input::Reserved(raised));
+    assert_eq!(warnings(&resumed), 2);
+}
+
+#[test]
 fn a_verdict_that_nobody_asked_for_is_ignored() {
     let mut bench = begin();
     bench.feed(Input::Reserved(LOW));

@@ -63,6 +63,17 @@ fn going_on_without_a_summary_is_asked_about_once() {
 }
 
 #[test]
+fn going_on_without_a_summary_is_not_asked_about_again_by_the_next_run() {
+    let mut bench = summarised(830);
+    bench.answer("Go on without");
+    answer(&mut bench, calling(&[call("c", "bash")]), 900);
+    bench.finish("c", "ok");
+    let marker = bench.log.iter().rposition(|event| matches!(event.body, Body::CompactMarker(_))).unwrap();
+    let resumed = Bench::resumed(bench.log[marker..].to_vec(), bench.ids.clone(), limits_of(WINDOW));
+    assert_eq!((resumed.asked(), resumed.machine.waits_for()), (None, "model"));
+}
+
+#[test]
 fn the_effect_of_a_summary_is_known_after_a_restart() {
     let bench = summarised(830);
     let marker = bench.log.iter().rposition(|event| matches!(event.body, Body::CompactMarker(_))).unwrap();

@@ -1,9 +1,12 @@
 //! One event as a person reads it: a line with time and kind, and what was said below it.
 
+use std::time::Duration;
+
 use crate::base::text;
 use crate::model::content::Content;
-use crate::model::event::{Body, Event, Exit, InterruptReason, StopReason, TaskChanged, Verdict};
+use crate::model::event::{Attempt, Body, Event, Exit, InterruptReason, StopReason, TaskChanged, Verdict};
 use crate::model::message::Source;
+use crate::tools::names;
 
 /// How much of an output is shown. The rest is in the file, and `--json` shows it.
 const SHOWN_LINES: usize = 12;
@@ -21,7 +24,7 @@ pub fn lines(event: &Event) -> Vec<String> {
 }
 
 /// Returns what happened in a few words, and what was said.
-fn describe(body: &Body) -> (String, String) {
+pub fn describe(body: &Body) -> (String, String) {
     let short = |head: &str| (head.to_owned(), String::new());
     match body {
         Body::Message(message) => (format!("message from {}", source(&message.from)), message.body.clone()),
@@ -37,14 +40,14 @@ fn describe(body: &Body) -> (String, String) {
         Body::AssistantText(said) => ("agent".to_owned(), said.text.clone()),
         Body::Thinking(thought) if thought.redacted.is_some() => short("thinking (hidden by the provider)"),
         Body::Thinking(thought) => ("thinking".to_owned(), thought.text.clone()),
-        Body::ToolCall(call) => (format!("calls {}", call.name), call.input.as_str().to_owned()),
+        Body::ToolCall(call) => (format!("calls {}", names::shown(&call.name)), call.input.as_str().to_owned()),
         Body::ToolResult(result) => {
             let state = if result.is_error { "failed" } else { "gave" };
             let shown = match &result.content {
                 Content::Text { text } => text.clone(),
                 Content::Blob(blob) => format!("[{} in blob {}]", text::size(blob.bytes), blob.blob),
             };
-            (format!("{} {state} ({} ms)", result.name, result.duration_ms), shown)
+            (format!("{} {state} ({} ms)", names::shown(&result.name), result.duration_ms), shown)
         }
         Body::Usage(usage) => {
             let cost = usage.cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
@@ -69,14 +72,22 @@ fn describe(body: &Body) -> (String, String) {
         }
         Body::AskAnswered(answered) => short(&format!("answered: {}", answered.answer.text)),
         Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),
+        Body::Granted(granted) => short(&format!("the agent {}", granted.grant)),
         Body::BudgetWarning(budget) => short(&format!("{} of {} spent", budget.spent, budget.limit)),
         Body::BudgetExceeded(budget) => short(&format!("budget used up: {} of {}", budget.spent, budget.limit)),
-        Body::Error(error) => (format!("error ({})", error.class), error.message.clone()),
+        Body::Error(error) => {
+            let next = error.attempt.map_or_else(String::new, |attempt| {
+                let Attempt { number, of, wait_ms } = attempt;
+                format!(", tried again in {:.1} s ({number} of {of})", Duration::from_millis(wait_ms).as_secs_f64())
+            });
+            (format!("error ({}){next}", error.class), error.message.clone())
+        }
         Body::Repaired(repaired) => ("repaired".to_owned(), repaired.steps.join("\n")),
         Body::HeadMoved(moved) => {
             short(&moved.to.map_or_else(|| "rewound to the beginning".to_owned(), |to| format!("rewound to {to}")))
         }
         Body::Snapshot(snapshot) => short(&format!("files kept as {}", snapshot.tree)),
+        Body::Work(work) => (work.to_string(), work.detail()),
         Body::TaskChanged(TaskChanged::Set { node }) => short(&format!("task is now {}: {}", node.status, node.title)),
         Body::TaskChanged(TaskChanged::Removed) => short("task removed"),
         Body::Unknown(unknown) => {
@@ -85,7 +96,7 @@ fn describe(body: &Body) -> (String, String) {
     }
 }
 
-fn source(from: &Source) -> String {
+pub fn source(from: &Source) -> String {
     match from {
         Source::User => "you".to_owned(),
         Source::TaskMessage { title, .. } => format!("task \"{title}\""),
@@ -144,3 +155,7 @@ fn exit(exit: &Exit) -> String {
         },
     }
 }
+
+#[cfg(test)]
+#[path = "entry_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! A server's entry as it is shown: masked in lists, and exactly as it is where somebody must decide about it.
+//! A server's entry as it is shown in lists: masked.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Entry {
             ServerState::NeedsApproval { .. } => (
                 "needs approval",
                 Some(format!(
-                    "the repository asks for it; look at it and let it start: mxd mcp approve {}",
+                    "the repository asks for it; look at it and let it start: `mxd mcp approve {}`",
                     server.name
                 )),
             ),
@@ -63,24 +63,4 @@ fn masked(transport: &Transport) -> String {
 
 fn masked_pairs(pairs: &BTreeMap<String, Secret>) -> impl Iterator<Item = String> {
     pairs.iter().map(|(name, value)| format!("{name}: {}", value.masked()))
-}
-
-/// Returns all that an approval would allow, unmasked: a mask could hide what it is about. The entry is the
-/// repository's, so nothing of the person's is in it. Quoted, so that no character can pretend to be another.
-pub(super) fn exactly(server: &Server) -> Vec<String> {
-    let quoted = |label: &str, value: &str| format!("{label}: {value:?}");
-    match &server.server.transport {
-        Transport::Stdio { command, args, env, cwd } => {
-            let mut lines = vec![quoted("program", command)];
-            lines.extend(args.expose().iter().map(|arg| quoted("argument", arg)));
-            lines.extend(env.iter().map(|(name, value)| quoted(&format!("variable {name}"), value.expose())));
-            lines.extend(cwd.iter().map(|cwd| quoted("folder", &cwd.to_string_lossy())));
-            lines
-        }
-        Transport::Http { url, headers } => {
-            let mut lines = vec![quoted("address", url.expose())];
-            lines.extend(headers.iter().map(|(name, value)| quoted(&format!("header {name}"), value.expose())));
-            lines
-        }
-    }
 }

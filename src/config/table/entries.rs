@@ -6,6 +6,7 @@ const SPENDS: &str = "it decides whose money is spent and which company sees the
 const REACHES: &str = "it holds credentials and hosts";
 const RUNS: &str = "it is a command that would run on your machine";
 const PRICES: &str = "prices decide when a budget stops";
+const CHOOSES: &str = "it decides what agents may do on your machine";
 const KEEPS: &str = "it decides what is kept on your disk";
 const PRESSES: &str = "it decides what your key presses do";
 const APPROVES: &str = "an approval is for one project and is yours to give";
@@ -70,6 +71,14 @@ pub const KEYS: &[Key] = &[
         "After how many milliseconds a question with a default answers itself. Without it: never.",
     ),
     Key::new(
+        "profile",
+        Kind::Text,
+        r#""reviewer""#,
+        "The profile of a new task for which none is chosen; `mxd agents` lists them. Tasks keep the one they have.",
+    )
+    .or(r#""engineer""#)
+    .person(CHOOSES),
+    Key::new(
         "verify",
         Kind::Text,
         r#""cargo test""#,
@@ -91,6 +100,14 @@ pub const KEYS: &[Key] = &[
         Kind::List(&Kind::Hash),
         r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
         "The repository's servers that you approved, by the hash of their entry. A changed entry asks again.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "declinedMcpServers",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The repository's servers that you do not want and are not asked about, by the hash of their entry.",
     )
     .or("[]")
     .project(APPROVES),
@@ -122,7 +139,7 @@ pub const KEYS: &[Key] = &[
         "sessionKeep",
         Kind::Whole { min: 1, max: u32::MAX as u64 },
         "200",
-        "How many sessions of closed tasks are kept. Without it: all.",
+        "How many sessions of closed tasks `mxd gc` keeps, those that were closed last. Without it: all.",
     )
     .person(KEEPS),
     Key::new(

@@ -11,13 +11,16 @@ use crate::agent::driver::{Ending, Word, mailbox};
 use crate::agent::fork::Target;
 use crate::agent::purse::{Account, Purse};
 use crate::base::{EventId, MessageId, TaskId};
+use crate::config::{Edit, Layer};
 use crate::engine::machine::{AccountOrder, BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
+use crate::engine::recall;
 use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Update;
 use crate::git::{self, Removal, Wanted, status};
 use crate::model::event::{Body, Event};
 use crate::model::message::{Message, Source};
-use crate::store::{Sessions, StoreError};
+use crate::store::replace::replace;
+use crate::store::{RealDisk, Sessions, StoreError};
 
 /// How long after something happened in a worktree its difference is measured: several things may follow each other.
 const MEASURE_AFTER: Duration = Duration::from_millis(300);
@@ -94,6 +97,12 @@ impl Driver {
                     parts.send(Input::Cleared { ticket, result });
                 });
             }
+            Effect::Recall { ticket, task, known } => {
+                tokio::task::spawn_blocking(move || {
+                    let result = recall::subtree(parts.store.sessions(), task, &known);
+                    parts.send(Input::Recalled { ticket, result: result.map_err(|error| error.to_string()) });
+                });
+            }
             Effect::Copy { ticket, from, to, title, description } => {
                 tokio::spawn(async move {
                     let target = Target { source: from, title, description };
@@ -103,6 +112,13 @@ impl Driver {
                     parts.send(Input::Copied { ticket, result });
                 });
             }
+            Effect::Decide { ticket, hash, approved } => {
+                tokio::task::spawn_blocking(move || {
+                    let result = decide(&parts, &hash, approved);
+                    parts.send(Input::Decided { ticket, result });
+                });
+            }
+            Effect::WriteDown { ticket, change } => self.write_plan_down(ticket, change),
             Effect::Wake { timer, at } => self.wake_at(timer, at),
             Effect::Reply { ticket, result } => {
                 if let Some(reply) = self.replies.remove(&ticket) {
@@ -211,6 +227,23 @@ async fn measure(parts: &Parts, path: &std::path::Path, base: &str) -> Option<Di
     Some(DiffStat { files: stat.files, added: stat.added, removed: stat.removed, dirty })
 }
 
+/// Writes into the project's own settings what the person decided about a tool server.
+fn decide(parts: &Parts, hash: &str, approved: bool) -> Result<(), String> {
+    let said = |error: &dyn std::fmt::Display| format!("the settings could not be changed: {error}");
+    let text = match std::fs::read_to_string(&parts.local_settings) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(|error| said(&error))?,
+    };
+    let edit = Edit { layer: Layer::Local, file: &parts.local_settings, text: &text };
+    let changed = if approved { edit.approve(hash) } else { edit.decline(hash) };
+    let changed = changed.map_err(|error| said(&error))?;
+    replace(&RealDisk, &parts.local_settings, changed.as_bytes()).map_err(|error| said(&error))?;
+    if approved {
+        parts.pool.approve(hash);
+    }
+    Ok(())
+}
+
 /// Says that a launch came to nothing.
 pub(super) fn failed(parts: &Parts, task: TaskId, failure: LaunchFailure) {
     parts.send(Input::LaunchFailed { task, failure });
@@ -228,7 +261,9 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     let removed = parts.worktrees.remove(&removal).await.map_err(|error| error.to_string())?;
     let mut note = String::new();
     if removed.archive.is_some() {
-        note = format!("Work that was not merged is kept in refs/mxd/archive/{task}; mxd restore brings it back.");
+        note = format!(
+            "Work that was not merged is kept in refs/mxd/archive/{task}; `mxd restore {task}` brings it back while the task is in the tree."
+        );
     }
     if let Some(aside) = removed.aside {
         note = format!("{note} What could not be archived is in {}.", aside.display());

@@ -15,19 +15,25 @@ use crate::agent::machine::Limits;
 use crate::agent::prepare::WorktreePreparer;
 use crate::agent::prompt::{self, Card};
 use crate::agent::purse::Purse;
-use crate::base::{MessageId, RunId, TaskId};
-use crate::engine::driver::models::Chosen;
+use crate::base::{MessageId, RunId, TaskId, text};
+use crate::engine::driver::models::{Chosen, Wish};
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
+use crate::engine::profiles::{Profiles, Usable};
 use crate::model::conversation::Wire;
 use crate::model::event::{CachePolicy, SessionConfig};
 use crate::model::message::{Message, Source};
+use crate::model::render;
 use crate::process;
+
+/// How much is said of one profile.
+const OFFER_CHARS: usize = 240;
 
 /// Everything that a run needs and that can fail to be there.
 struct Prepared {
     chosen: Chosen,
     ready: Ready,
     bench: Bench,
+    profile: Usable,
 }
 
 /// Makes everything ready and runs the agent to its end. Nothing is returned if there never was a run.
@@ -45,7 +51,7 @@ pub(super) async fn launch(
         () = cancel.cancelled() => Err(LaunchFailure::Cancelled),
         prepared = prepare(&parts, &order) => prepared,
     };
-    let Prepared { chosen, ready, bench } = match prepared {
+    let Prepared { chosen, ready, bench, profile } = match prepared {
         Ok(prepared) => prepared,
         Err(failure) => {
             failed(&parts, task, failure);
@@ -55,7 +61,7 @@ pub(super) async fn launch(
     let _ = controls
         .set(Controls { jobs: Arc::clone(&bench.context.jobs), foreground: Arc::clone(&bench.context.foreground) });
     parts.send(Input::Launched { task, model: chosen.model.clone() });
-    let setup = setup(&parts, &order, chosen, ready, bench, purse);
+    let setup = setup(&parts, &order, &profile, chosen, ready, bench, purse);
     let ending = drive(setup, ear).await.map_err(|error| error.to_string());
     // A run ends its own processes; whatever hid from it is found by its mark.
     process::end_marked(process::environment::TASK_MARKER, task.to_string(), process::GRACE).await;
@@ -64,13 +70,22 @@ pub(super) async fn launch(
 
 async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, LaunchFailure> {
     let refused = |fault: crate::base::Fault| LaunchFailure::Refused(fault.to_string());
-    let chosen = parts.models.choose(order.place.is_none()).await.map_err(refused)?;
+    let profiles = {
+        let parts = Arc::clone(parts);
+        tokio::task::spawn_blocking(move || parts.profiles()).await
+    };
+    let profiles = profiles.map_err(|error| LaunchFailure::Refused(error.to_string()))?;
+    let profile = profiles.bound(&order.node.profile).map_err(refused)?.clone();
+    let chosen = parts.models.choose(order.place.is_none(), &Wish::of(&profile.profile)).await.map_err(refused)?;
     let mut ready = setup::worktree(parts, order).await?;
     if !ready.notes.is_empty() && has_begun(parts, order.node.id).await? {
         notify(parts, order.node.id, std::mem::take(&mut ready.notes)).await?;
     }
-    let bench = workshop::bench(parts, order, &ready.path).await.map_err(LaunchFailure::Refused)?;
-    Ok(Prepared { chosen, ready, bench })
+    let mut bench = workshop::bench(parts, order, &profile.tools, &ready.path).await.map_err(LaunchFailure::Refused)?;
+    if may_delegate(order, &profile) {
+        bench.notes.push(offer(&profiles));
+    }
+    Ok(Prepared { chosen, ready, bench, profile })
 }
 
 /// Tells whether an agent has its card already: what it should know has to be said to it.
@@ -97,7 +112,15 @@ async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), L
     kept.map(|_| ()).map_err(|error| LaunchFailure::Refused(error.to_string()))
 }
 
-fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, bench: Bench, purse: Purse) -> Setup {
+fn setup(
+    parts: &Arc<Parts>,
+    order: &LaunchOrder,
+    profile: &Usable,
+    chosen: Chosen,
+    ready: Ready,
+    bench: Bench,
+    purse: Purse,
+) -> Setup {
     let node = &order.node;
     // Events reach the engine from the store, in the order of the disk.
     let (events, _) = mpsc::unbounded_channel();
@@ -115,10 +138,10 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
         model: chosen.model.clone(),
         wire: chosen.wire,
         tools: bench.context.registry.specs(),
-        system: prompt::system(&own_words(order)),
+        system: prompt::system(&own_words(order, profile)),
         cache: CachePolicy { prefix: life, messages: life },
         max_output: chosen.facts.max_output,
-        effort: parts.settings.effort.clone(),
+        effort: profile.profile.effort.clone().or_else(|| parts.settings.effort.clone()),
     };
     let notes: Vec<String> = ready.notes.into_iter().chain(bench.notes).collect();
     let preparer = WorktreePreparer {
@@ -142,7 +165,7 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
             model: chosen.model,
             window: Some(chosen.facts.window),
             can_count: chosen.wire == Wire::Anthropic,
-            max_turns: None,
+            max_turns: profile.profile.max_turns,
             budgeted: purse.is_limited(),
             may_repeat: false,
         },
@@ -157,13 +180,29 @@ fn setup(parts: &Arc<Parts>, order: &LaunchOrder, chosen: Chosen, ready: Ready, 
     }
 }
 
-/// Returns what only this agent is told: its place in the tree.
-fn own_words(order: &LaunchOrder) -> String {
-    match (&order.place, order.may_delegate) {
-        (None, _) => include_str!("../../../assets/prompts/root.md").to_owned(),
-        (Some(_), true) => include_str!("../../../assets/prompts/task.md").to_owned(),
-        (Some(_), false) => include_str!("../../../assets/prompts/leaf.md").to_owned(),
+fn may_delegate(order: &LaunchOrder, profile: &Usable) -> bool {
+    order.may_delegate && profile.tools.allows_delegation()
+}
+
+/// Returns what only this agent is told: its place in the tree, and its profile's words.
+fn own_words(order: &LaunchOrder, profile: &Usable) -> String {
+    let place = match (&order.place, may_delegate(order, profile)) {
+        (None, _) => include_str!("../../../assets/prompts/root.md"),
+        (Some(_), true) => include_str!("../../../assets/prompts/task.md"),
+        (Some(_), false) => include_str!("../../../assets/prompts/leaf.md"),
+    };
+    format!("{}\n\n{}", place.trim(), profile.profile.prompt)
+}
+
+/// Returns who can be given a sub task, for those who hand work down.
+fn offer(profiles: &Profiles) -> String {
+    let mut out = "Profiles for your sub tasks (create_task's `profile`):".to_owned();
+    for view in profiles.views() {
+        let line = text::headline(&format!("{}: {}", view.name, view.description), OFFER_CHARS);
+        out.push_str("\n- ");
+        out.push_str(&render::neutral(&line));
     }
+    out
 }
 
 /// Where the worktree's readiness is noted, beside it.

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::base::{Clock, Fault};
-use crate::config::Settings;
 use crate::config::settings::{AuthGroup, ModelFacts, OpenAiApi, Provider as Vendor};
+use crate::config::{Profile, Settings};
 use crate::model::conversation::Wire;
-use crate::provider::catalogue::Override;
+use crate::provider::catalogue::{Override, UnknownFacts};
 use crate::provider::http::{HttpProvider, Timeouts};
 use crate::provider::scripted::ScriptedProvider;
-use crate::provider::{Catalogue, Credential, Facts, Gate, Gates, Prices, Provider};
+use crate::provider::{ApiError, Catalogue, Credential, Facts, Gate, Gates, Listed, Prices, Provider};
 
 /// The models that are taken where the person has not chosen one.
 const DEFAULT_ANTHROPIC: &str = "claude-sonnet-4-6";
@@ -29,6 +29,24 @@ pub struct Choice {
     pub model: Option<String>,
 }
 
+/// What a profile asks for, with the places where it does.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    pub auth: Option<(String, String)>,
+    pub model: Option<(String, String)>,
+}
+
+impl Wish {
+    pub fn of(profile: &Profile) -> Self {
+        let with_place = |value: &Option<String>, field| value.clone().map(|value| (value, profile.place(field)));
+        Self { auth: with_place(&profile.auth, "auth"), model: with_place(&profile.model, "model") }
+    }
+}
+
+/// The short names that agent files use for models, and what they mean.
+const SHORT_NAMES: [(&str, &str); 3] =
+    [("opus", "claude-opus-4-7"), ("sonnet", "claude-sonnet-4-6"), ("haiku", "claude-haiku-4-5")];
+
 /// A model and the way to it.
 pub struct Chosen {
     pub provider: Arc<dyn Provider>,
@@ -39,11 +57,22 @@ pub struct Chosen {
     pub catalogue: Catalogue,
 }
 
+/// Why an auth group did not say which models it has.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// It is not set up so that it could be asked.
+    #[error("{0}")]
+    Setup(#[from] Fault),
+    #[error(transparent)]
+    Api(#[from] ApiError),
+}
+
 /// Every way to reach a model.
 pub struct Models {
     settings: Settings,
     choice: Choice,
     clock: Arc<dyn Clock>,
+    timeouts: Timeouts,
     gates: Gates,
     /// A provider that stands for all of them: the demo's.
     only: Option<Arc<dyn Provider>>,
@@ -57,6 +86,7 @@ impl Models {
             settings,
             choice,
             clock,
+            timeouts: Timeouts::default(),
             gates: Gates::default(),
             only: None,
             providers: Mutex::default(),
@@ -70,12 +100,30 @@ impl Models {
         self
     }
 
-    /// Returns the model of the root, or of any other task.
-    pub async fn choose(&self, is_root: bool) -> Result<Chosen, Fault> {
+    /// Waits so long for endpoints, instead of as long as an agent does.
+    pub fn patience(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Asks the auth group `name` for its models: the cheapest way to learn that it is there and accepts its key.
+    pub async fn ask(&self, name: &str) -> Result<Vec<Listed>, Unanswered> {
+        let (name, group) = self.settings.auth(name).map_err(Fault::from)?;
+        let provider = self.provider(name, group)?;
+        Ok(provider.models(CancellationToken::new()).await?)
+    }
+
+    /// Returns what is known about a model, with what its endpoint said about it.
+    pub fn facts(&self, model: &str, listed: Vec<Listed>) -> Result<Facts, UnknownFacts> {
+        Catalogue::new(self.overrides()).with_listed(listed).facts(model)
+    }
+
+    /// Returns the model of the root, or of any other task, as its profile wishes.
+    pub async fn choose(&self, is_root: bool, wish: &Wish) -> Result<Chosen, Fault> {
         if let Some(provider) = &self.only {
             return Ok(self.of_script(Arc::clone(provider), SCRIPTED));
         }
-        let (name, group, model) = self.wanted(is_root)?;
+        let (name, group, model) = self.wanted(is_root, wish)?;
         let provider = self.provider(name, group)?;
         let wire = wire_of(group);
         if wire == Wire::Scripted {
@@ -87,29 +135,42 @@ impl Models {
     }
 
     /// Returns the name of the root's model, if one is set up. Nobody is asked.
-    pub fn of_root(&self) -> Option<&str> {
+    pub fn of_root(&self) -> Option<String> {
         if self.only.is_some() {
-            return Some(SCRIPTED);
+            return Some(SCRIPTED.to_owned());
         }
-        self.wanted(true).ok().map(|(_, _, model)| model)
+        self.wanted(true, &Wish::default()).ok().map(|(_, _, model)| model.to_owned())
     }
 
-    /// Returns which auth group and which model the settings ask for.
-    fn wanted(&self, is_root: bool) -> Result<(&str, &AuthGroup, &str), Fault> {
-        let (name, group) = match &self.choice.auth {
-            Some(name) => self.settings.auth(name)?,
-            None if is_root => self.settings.root_auth()?,
-            None => self.settings.child_auth()?,
+    /// Returns which auth group and which model are asked for: by the command line, else by the profile, else by the
+    /// settings.
+    pub fn wanted<'a>(&'a self, is_root: bool, wish: &'a Wish) -> Result<(&'a str, &'a AuthGroup, &'a str), Fault> {
+        let usual = if is_root { self.settings.root_auth() } else { self.settings.child_auth() };
+        let (name, group) = match (&self.choice.auth, &wish.auth) {
+            (Some(name), _) => self.settings.auth(name)?,
+            (None, Some((name, place))) => self.settings.auth(name).map_err(|error| {
+                let fault = Fault::from(error);
+                Fault { message: format!("{place}: {}", fault.message), ..fault }
+            })?,
+            (None, None) => usual.clone()?,
         };
+        // The usual model is one of the usual group: another one need not have it.
+        let is_usual = usual.is_ok_and(|(usual, _)| usual == name) || wish.auth.is_none();
         let configured = if is_root { self.settings.model.as_deref() } else { self.settings.child_model() };
-        let model = match (self.choice.model.as_deref().or(configured), wire_of(group)) {
+        let configured = configured.filter(|_| is_usual);
+        let wished = match (&self.choice.model, &wish.model) {
+            (Some(model), _) => Some(model.as_str()),
+            (None, Some((model, place))) => Some(known_as(model, place, name, group)?),
+            (None, None) => configured,
+        };
+        let model = match (wished, wire_of(group)) {
             (Some(model), _) => model,
             (None, Wire::Anthropic) => DEFAULT_ANTHROPIC,
             (None, Wire::OpenaiResponses) => DEFAULT_OPENAI,
             (None, Wire::Scripted) => SCRIPTED,
             (None, Wire::OpenaiChat) => {
                 return Err(Fault::config(format!("no model is chosen for the auth group \"{name}\""))
-                    .hint("choose one: mxd config set model NAME"));
+                    .hint("choose one: `mxd config set model NAME`"));
             }
         };
         Ok((name, group, model))
@@ -131,7 +192,7 @@ impl Models {
             Vendor::Scripted => {
                 let script = group.script.as_ref().ok_or_else(|| {
                     Fault::config(format!("the auth group \"{name}\" is scripted and names no script"))
-                        .hint(format!("mxd config set authGroups.{name}.script PATH"))
+                        .hint(format!("name one: `mxd config set authGroups.{name}.script PATH`"))
                 })?;
                 let scripted = ScriptedProvider::load(script, 1.0);
                 Arc::new(scripted.map_err(|error| Fault::config(error.to_string()))?)
@@ -143,7 +204,7 @@ impl Models {
                     base_url: group.base_url.as_ref().map(|url| url.expose().to_owned()).unwrap_or_default(),
                     api_key: group.api_key.clone(),
                 };
-                Arc::new(HttpProvider::new(credential, Timeouts::default(), Arc::clone(&self.clock)))
+                Arc::new(HttpProvider::new(credential, self.timeouts, Arc::clone(&self.clock)))
             }
         };
         providers.insert(name.to_owned(), Arc::clone(&provider));
@@ -173,6 +234,23 @@ impl Models {
 
     fn overrides(&self) -> BTreeMap<String, Override> {
         self.settings.models.iter().map(|(model, facts)| (model.clone(), override_of(facts))).collect()
+    }
+}
+
+/// Returns the name that the group knows a profile's model by. A short name is one of a vendor: elsewhere it means
+/// nothing, and nothing else is taken for it.
+fn known_as<'a>(model: &'a str, place: &str, name: &str, group: &AuthGroup) -> Result<&'a str, Fault> {
+    let Some((short, full)) = SHORT_NAMES.iter().find(|(short, _)| short.eq_ignore_ascii_case(model)) else {
+        return Ok(model);
+    };
+    match wire_of(group) {
+        Wire::Anthropic => Ok(full),
+        Wire::Scripted => Ok(model),
+        Wire::OpenaiChat | Wire::OpenaiResponses => Err(Fault::config(format!(
+            "{place}: the profile wants the model \"{short}\", and the auth group \"{name}\" does not reach it"
+        ))
+        .hint("write the name of a model that the group has, or `model: inherit`")
+        .hint("or let your own profile choose another group: auth: NAME")),
     }
 }
 

@@ -8,8 +8,9 @@ use super::launch::ready_mark;
 use super::{Incoming, Parts};
 use crate::base::text;
 use crate::config::paths::RepoFiles;
-use crate::engine::machine::{Input, LaunchFailure, LaunchOrder, Place};
-use crate::git::{Standing, Start, Wanted, include};
+use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
+use crate::engine::update::{Level, Notice, Update};
+use crate::git::{Standing, Start, Uncommitted, Wanted, include};
 use crate::model::Live;
 use crate::model::live::Channel;
 use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
@@ -36,12 +37,16 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     let refused = |error: crate::git::Error| LaunchFailure::Refused(error.to_string());
     step("making the worktree");
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
+    let had_branch = parts.worktrees.resolve(&Start::Branch(place.branch.clone())).await.is_ok();
     let standing = parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
     let mark = ready_mark(&place.worktree);
     if matches!(standing, Standing::Created | Standing::Recreated { .. }) {
         remove_mark(&mark)?;
     }
     let mut notes: Vec<String> = standing.notice().into_iter().collect();
+    if had_branch && standing == Standing::Created {
+        notes.extend(reopened(parts, &wanted).await.map_err(refused)?);
+    }
     if !mark.exists() {
         step("copying ignored files");
         let included = include::copy(parts.worktrees.main(), &place.worktree).await.map_err(refused)?;
@@ -51,14 +56,30 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
                 text::count(included.files, "ignored file", "ignored files")
             ));
         }
-        if !order.without_setup {
-            run_hook(parts, order, place).await?;
+        match order.hook {
+            Hook::Run => run_hook(parts, order, place, &place.worktree).await?,
+            Hook::RunEdited => run_hook(parts, order, place, &parts.project.path).await?,
+            Hook::Skip => {}
         }
         std::fs::write(&mark, b"")
             .map_err(|error| LaunchFailure::Refused(format!("cannot write {}: {error}", mark.display())))?;
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })
+}
+
+/// Brings back what was not committed when the task was put away. Returns what its agent should know.
+async fn reopened(parts: &Parts, wanted: &Wanted) -> Result<Option<String>, crate::git::Error> {
+    Ok(match parts.worktrees.restore(wanted).await?.uncommitted {
+        Uncommitted::None => None,
+        Uncommitted::Restored(files) => Some(format!(
+            "Your worktree was made again from your branch, with {} that were not committed when it was put away.",
+            text::count(files.len(), "file", "files")
+        )),
+        Uncommitted::Kept { archive } => Some(format!(
+            "Your branch has moved on since your worktree was put away. What was not committed then is in {archive}."
+        )),
+    })
 }
 
 fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {
@@ -70,10 +91,11 @@ fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {
     }
 }
 
-/// Runs the project's hook in a new worktree, with its output on the screen. Without a hook nothing happens.
-async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place) -> Result<(), LaunchFailure> {
-    let hook = RepoFiles::new(&place.worktree).setup_hook();
+/// Runs the hook of the checkout `from` in a new worktree, with its output on the screen. Without a hook nothing happens.
+async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place, from: &Path) -> Result<(), LaunchFailure> {
+    let hook = RepoFiles::new(from).setup_hook();
     if !hook.is_file() {
+        hint_at_hook(parts);
         return Ok(());
     }
     let task = order.node.id;
@@ -110,6 +132,18 @@ async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place) -> Res
         Some(code) => Err(hook_failed(&format!("failed with exit code {code}"), &output(&process))),
         None => Err(hook_failed("was ended by a signal", &output(&process))),
     }
+}
+
+/// Says once in the life of a project that a hook could make its worktrees ready.
+fn hint_at_hook(parts: &Parts) {
+    // Whoever makes the mark says it. One that cannot be made is no reason to say it again and again.
+    if std::fs::File::create_new(&parts.hinted).is_err() {
+        return;
+    }
+    let text = "New worktrees are used as git makes them. If they need dependencies or files first, write \
+                .mxd/hooks/setup_worktree.sh: it runs in each of them (mxd init writes an example)."
+        .to_owned();
+    parts.feed.tell(&Update::Notice { notice: Notice { level: Level::Info, text, task: None } });
 }
 
 fn hook_failed(exit: &str, output: &str) -> LaunchFailure {

@@ -10,6 +10,7 @@ use super::{Incoming, Parts};
 use crate::agent::blobs::StoredBlobs;
 use crate::engine::door::Door;
 use crate::engine::machine::LaunchOrder;
+use crate::engine::profiles::Toolset;
 use crate::engine::tools::{self as orchestration, Access, Clean, Finish};
 use crate::git::status;
 use crate::model::Live;
@@ -30,9 +31,14 @@ pub(super) struct Bench {
     pub(super) notes: Vec<String>,
 }
 
-pub(super) async fn bench(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Bench, String> {
+pub(super) async fn bench(
+    parts: &Arc<Parts>,
+    order: &LaunchOrder,
+    tools: &Toolset,
+    root: &Path,
+) -> Result<Bench, String> {
     let task = order.node.id;
-    let (registry, notes) = registry(parts, order, root).await?;
+    let (registry, notes) = registry(parts, order, tools, root).await?;
     let (completed, completions) = mpsc::unbounded_channel();
     let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(parts.store.blobs().clone()));
     let limits = Limits::default();
@@ -60,7 +66,12 @@ pub(super) async fn bench(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) 
     Ok(Bench { context, completions, notes })
 }
 
-async fn registry(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<(Registry, Vec<String>), String> {
+async fn registry(
+    parts: &Arc<Parts>,
+    order: &LaunchOrder,
+    tools: &Toolset,
+    root: &Path,
+) -> Result<(Registry, Vec<String>), String> {
     let mut registry = Registry::builtin();
     let is_root = order.place.is_none();
     let door = Door::new(order.node.id, parts.knocks.clone());
@@ -75,6 +86,10 @@ async fn registry(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Resul
         projects: is_root.then(|| Arc::new(parts.post.clone()) as Arc<dyn orchestration::Projects>),
     };
     orchestration::add(&mut registry, access).map_err(|error| error.to_string())?;
+    if !tools.allows_external() {
+        registry.retain(|wire| tools.allows(wire));
+        return Ok((registry, Vec::new()));
+    }
     let (external, missing) = parts.pool.tools().await;
     let mut notes: Vec<String> = missing
         .iter()
@@ -85,6 +100,7 @@ async fn registry(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Resul
             notes.push(format!("[{error}]"));
         }
     }
+    registry.retain(|wire| tools.allows(wire));
     Ok((registry, notes))
 }
 

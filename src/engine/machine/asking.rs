@@ -1,23 +1,31 @@
 //! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
 
-use crate::base::{AskId, Fault, TaskId, Timestamp};
+use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::Reply;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
+use crate::engine::machine::{Effect, Hook, Machine, Pending, Ticket, Timer};
 use crate::model::ask::{AnsweredBy, AskMode};
-use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded};
+use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, Verdict};
 use crate::model::message::Source;
-use crate::model::task::Status;
+use crate::model::task::{ResultRound, Status};
 use crate::model::{Answer, Ask, AskKind};
 
 const RETRY: &str = "Try again";
+const EDITED: &str = "I have edited it: run it from my checkout";
 const WITHOUT: &str = "Go on without it";
 const CANCEL: &str = "Leave it";
 
-/// Tells whether an answer says to go on without the setup hook.
-pub(super) fn is_without_setup(answer: &Answer) -> bool {
-    answer.text.trim().eq_ignore_ascii_case(WITHOUT)
+/// Returns what an answer says is to be done with the setup hook.
+pub(super) fn hook(answer: &Answer) -> Hook {
+    let is = |choice: &str| answer.text.trim().eq_ignore_ascii_case(choice);
+    if is(WITHOUT) {
+        Hook::Skip
+    } else if is(EDITED) {
+        Hook::RunEdited
+    } else {
+        Hook::Run
+    }
 }
 
 impl Machine {
@@ -35,17 +43,39 @@ impl Machine {
         }
     }
 
-    pub(super) fn ask_about_launch(&mut self, task: TaskId, reason: &str) {
+    /// Asks whether a task is to be tried again that `failed`, and tells the task above of it: nobody waits for a dead
+    /// task. The id of what is told follows from the question, so that it is told once.
+    pub(super) fn give_up_until_answered(&mut self, now: Timestamp, task: TaskId, failed: &str, reason: &str) {
         let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
-        let question = format!("\"{title}\" could not be started. Try again?");
+        let question = format!("\"{title}\" {failed}. Try again?");
         let ask = self.new_ask(AskKind::LaunchFailed, question, reason.to_owned(), &[RETRY, CANCEL]);
+        let id = failure_id(ask.id);
         self.append(task, vec![ask.into()], Pending::Nothing);
+        self.announce(now, task, Verdict::Failed, format!("It {failed}: {reason}"), id);
+    }
+
+    /// Tells the task above of a failure that was asked about before a crash, unless it was told.
+    pub(super) fn tell_of_failure(&mut self, now: Timestamp, task: TaskId) {
+        let Some(node) = self.tree.get(task).filter(|node| node.status == Status::InProgress) else { return };
+        let Some(life) = self.lives.get(&task).filter(|life| life.closing.is_none()) else { return };
+        let Some(ask) = life.state.asks.iter().find(|ask| ask.kind == AskKind::LaunchFailed) else { return };
+        let since = i64::try_from(ask.id.ulid().timestamp_ms()).unwrap_or(i64::MAX);
+        let recorded = |round: &ResultRound| round.verdict == Verdict::Failed && round.at.as_millis() >= since;
+        if node.parent.is_none() || node.results.iter().any(recorded) {
+            return;
+        }
+        let (id, why) = (ask.id, format!("It could not be worked on: {}", ask.detail));
+        self.announce_once(now, task, Verdict::Failed, why, failure_id(id), EventId::from_ulid(id.ulid()));
     }
 
     pub(super) fn ask_about_setup(&mut self, task: TaskId, exit: &str, output: &str) {
         let question = format!("The setup hook of this worktree {exit}. What now?");
-        let detail = format!("{output}\n\nTo change it: edit .mxd/hooks/setup_worktree.sh, commit, then try again.");
-        let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, WITHOUT, CANCEL]);
+        let path = ".mxd/hooks/setup_worktree.sh";
+        let detail = format!(
+            "{output}\n\nTo change it, edit {path} in your checkout and choose the second answer; commit it, so that new \
+             worktrees have it, too."
+        );
+        let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, EDITED, WITHOUT, CANCEL]);
         self.append(task, vec![ask.into()], Pending::Question(task));
     }
 
@@ -75,6 +105,9 @@ impl Machine {
                 .hint("`mxd asks` lists what is open"));
         };
         let answer = read(&ask, reply)?;
+        if ask.kind == AskKind::McpApproval {
+            return self.decide(ticket, task, &ask, answer);
+        }
         self.record_answer(now, task, &ask, answer, Some(ticket));
         Ok(())
     }
@@ -116,9 +149,9 @@ impl Machine {
 
     /// The person does not want the worktree that could not be set up.
     fn give_up(&mut self, now: Timestamp, task: TaskId) {
-        let id = crate::base::MessageId::fresh(&self.ids);
+        let id = MessageId::fresh(&self.ids);
         let why = "Its worktree could not be set up, and the person left it at that.".to_owned();
-        self.announce(now, task, crate::model::event::Verdict::Failed, why, id);
+        self.announce(now, task, Verdict::Failed, why, id);
     }
 
     /// An answer is on the disk: whoever waits for it goes on.
@@ -177,6 +210,11 @@ impl Machine {
         self.append(task, vec![ask.into()], Pending::Respond(ticket, words.to_owned()));
         Ok(())
     }
+}
+
+/// Returns the id of the message that tells of a failure: always the same for the same question.
+fn failure_id(ask: AskId) -> MessageId {
+    MessageId::from_ulid(ask.ulid())
 }
 
 fn is_cancel(answer: &Answer) -> bool {

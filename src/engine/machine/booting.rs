@@ -26,10 +26,13 @@ impl Machine {
                 self.lives.get(&task).map(|life| life.state.asks.iter().cloned().collect()).unwrap_or_default();
             asks.iter().for_each(|ask| self.asked(task, ask));
             self.complete(now, task, Sent::Perhaps);
+            self.tell_of_failure(now, task);
         }
         for task in tasks {
             self.reconsider(now, task);
         }
+        self.finish_rounds(now);
+        self.ask_about_servers();
         // What kept the root from starting, a missing key above all, may be gone; nobody above it is told twice.
         let root = self.tree.root_id();
         if self.could_not_start(root) {

@@ -85,7 +85,7 @@ impl Machine {
         }
     }
 
-    fn announce_once(
+    pub(super) fn announce_once(
         &mut self,
         now: Timestamp,
         task: TaskId,

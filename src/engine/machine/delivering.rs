@@ -114,6 +114,8 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
+            Some(Pending::Recall(..) | Pending::Decision(_)) => {}
+            Some(Pending::WriteDown(then)) => self.saved(now, *then),
         }
     }
 
@@ -137,7 +139,7 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
-            Some(Pending::Nothing) | None => {
+            Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_)) | None => {
                 let text = format!("an event could not be kept: {reason}");
                 self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
             }
@@ -174,12 +176,14 @@ impl Machine {
             | Body::CompactMarker(_)
             | Body::ForkMarker(_)
             | Body::RunStarted(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::HeadMoved(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }
@@ -195,7 +199,7 @@ impl Machine {
         }
         let plan = self.plans.remove(&message.id).unwrap_or_default();
         if matches!(message.from, Source::TaskMessage { .. } | Source::User) {
-            self.life(task).asked_above = false;
+            self.life(task).asked_above = None;
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
             self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: plan.delivery });

@@ -1,23 +1,22 @@
 //! Changes to the tree: one function each, for agent and person alike. Who made a change is the only difference.
 
 mod removing;
+mod restoring;
+mod steps;
 
 use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::{Changes, Draft, Outcome, SendMode, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, Machine, Pending};
-use crate::model::message::{Source, TreeAction};
+use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
-pub(super) use removing::Continuation;
+pub(super) use steps::Continuation;
 
 /// What a title may have.
 const TITLE_CHARS: usize = 200;
-
-/// The profile of a task for which none was chosen.
-pub const DEFAULT_PROFILE: &str = "engineer";
 
 impl From<TreeError> for Fault {
     fn from(error: TreeError) -> Self {
@@ -66,7 +65,7 @@ impl Machine {
         actor: Actor,
         parent: TaskId,
         before: Option<TaskId>,
-        draft: Draft,
+        draft: &Draft,
         start: Start,
     ) -> Result<TaskId, Fault> {
         let above = self.node(parent)?;
@@ -81,20 +80,28 @@ impl Machine {
                 above.title
             ))
             .hint("make it a sibling instead")
-            .hint("or allow more: mxd config set maxDepth N"));
+            .hint("or allow more: `mxd config set maxDepth N`"));
         }
         if draft.recurring != Recurring::None && actor != Actor::Person && actor != Actor::Agent(self.tree.root_id()) {
             return Err(Fault::user("only the root may make recurring tasks"));
         }
+        draft.schedule.check()?;
+        if draft.recurring == Recurring::None && !draft.schedule.is_empty() {
+            return Err(Fault::user("only a recurring task has times at which it comes round").hint(
+                "say how it does: with an empty conversation each time (reset), or with the one before (continue)",
+            ));
+        }
         let title = checked_title(&draft.title)?;
+        let chosen = self.profiles.choose(draft.profile.as_deref())?;
+        let (profile, budget) = (chosen.full_name(), chosen.budget_within(self.limits.budget));
         let id = TaskId::fresh(&self.ids);
-        let profile = draft.profile.unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
         let node = TaskNode {
             description: draft.description.trim().to_owned(),
             status: if start == Start::Draft { Status::Draft } else { Status::Pending },
-            budget: draft.budget.or(self.limits.budget),
+            budget: draft.budget.or(budget),
             edited_by: actor.editor(),
             recurring: draft.recurring,
+            round: (draft.recurring != Recurring::None && start == Start::Now).then_some(now),
             colour: draft.colour,
             ..TaskNode::new(id, title.clone(), profile, now)
         };
@@ -108,19 +115,25 @@ impl Machine {
         let then = match start {
             Start::Now => Then::Begin { asker, task: id, above: parent, by: actor },
             Start::Later | Start::Draft => {
-                Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\"."))
+                let hint = self.rounds_hint(id);
+                Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\".{hint}"))
             }
         };
-        self.commit([id, parent], then);
+        let plan = self.plan_change(id, Recurring::None, None, draft.schedule.clone());
+        self.commit([id, parent], then.after_writing(plan));
         Ok(id)
     }
 
     /// Gives a new task its first message, once the tree knows it.
     pub(super) fn begin_work(&mut self, now: Timestamp, asker: Asker, task: TaskId, above: TaskId, by: Actor) {
-        let words = "Begin with your task.";
-        let from = match by {
-            Actor::Person => Source::User,
-            Actor::Agent(own) => {
+        let words = match asker {
+            Asker::Command(_) | Asker::Request(_) => message::BEGIN,
+            Asker::Round => self.round_words(task),
+        };
+        let from = match (by, asker) {
+            (_, Asker::Round) => Source::Notice,
+            (Actor::Person, _) => Source::User,
+            (Actor::Agent(own), _) => {
                 let title = self.tree.get(own).map(|node| node.title.clone()).unwrap_or_default();
                 Source::TaskMessage { task: own, title, request_reply: false }
             }
@@ -131,8 +144,10 @@ impl Machine {
             Asker::Command(ticket) => Pending::Reply(ticket, Outcome::Created(task)),
             Asker::Request(ticket) => {
                 let place = if by == Actor::Agent(above) { String::new() } else { format!(" below {above}") };
-                Pending::Respond(ticket, format!("Created task {task} \"{title}\"{place} and started it."))
+                let hint = self.rounds_hint(task);
+                Pending::Respond(ticket, format!("Created task {task} \"{title}\"{place} and started it.{hint}"))
             }
+            Asker::Round => Pending::Nothing,
         };
         let plan = if by == Actor::Person { Plan::of_person(SendMode::Steer) } else { Plan::default() };
         self.deliver(task, message, plan, then);
@@ -160,6 +175,14 @@ impl Machine {
         let node = self.node(task)?;
         if changes.is_empty() {
             return Err(Fault::user("nothing is to be changed: say what"));
+        }
+        let (was, is) = (node.recurring, changes.recurring.unwrap_or(node.recurring));
+        if let Some(schedule) = &changes.schedule {
+            schedule.check()?;
+            if is == Recurring::None {
+                return Err(Fault::user("only a recurring task has times at which it comes round")
+                    .hint("say how it does: --recurring reset, or --recurring continue"));
+            }
         }
         let title = changes.title.as_deref().map(checked_title).transpose()?;
         if let Some(draft) = changes.draft
@@ -198,7 +221,9 @@ impl Machine {
             self.note_edit(now, task, &title, TreeAction::Updated, &detail);
             self.tell_agent(now, task, &title, &detail);
         }
-        self.commit([task], Then::Settle(asker, Outcome::Done, format!("Updated task {task} \"{title}\".")));
+        let then = Then::Settle(asker, Outcome::Done, format!("Updated task {task} \"{title}\"."));
+        let plan = self.plan_change(task, was, changes.budget, changes.schedule.clone().unwrap_or_default());
+        self.commit([task], then.after_writing(plan));
         Ok(())
     }
 
@@ -276,7 +301,7 @@ impl Machine {
 }
 
 /// Returns a title as it is kept: one line, not empty, not endless.
-fn checked_title(title: &str) -> Result<String, Fault> {
+pub(super) fn checked_title(title: &str) -> Result<String, Fault> {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.is_empty() {
         return Err(Fault::user("a task needs a title: one line that says what is to be done"));
@@ -296,7 +321,7 @@ fn describe(changes: &Changes) -> String {
     if changes.budget.is_some() {
         parts.push("its budget".to_owned());
     }
-    if changes.recurring.is_some() {
+    if changes.recurring.is_some() || changes.schedule.is_some() {
         parts.push("when it comes round".to_owned());
     }
     if let Some(draft) = changes.draft {

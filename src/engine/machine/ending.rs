@@ -54,8 +54,7 @@ impl Machine {
             InterruptReason::Stopped | InterruptReason::Quit | InterruptReason::TaskGone => {}
             InterruptReason::Storage(reason) => self.disk_refused(now, task, reason),
             InterruptReason::Internal(reason) | InterruptReason::Provider(reason) => {
-                self.ask_about_launch(task, reason);
-                self.fail(now, task, &format!("Its run ended: {reason}"));
+                self.give_up_until_answered(now, task, "was broken off", reason);
             }
             InterruptReason::Budget => self.fail(now, task, "Its budget is spent."),
             InterruptReason::TurnLimit => self.fail(now, task, "It has had as many turns as it may have."),
@@ -84,7 +83,7 @@ impl Machine {
         let Some(life) = self.lives.get(&task) else { return };
         let waits = life.run.is_some()
             || self.queue.contains(&task)
-            || life.asked_above
+            || life.asked_above.is_some()
             || !life.state.asks.is_empty()
             || self.works_below(task);
         if waits || life.state.turns.exit().is_some() {

@@ -1,12 +1,15 @@
 //! What goes into the machine and what comes out, as plain data.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::driver::Ending;
 use crate::agent::machine::Delivery;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
+use crate::config::recurring::{Facts, PlanChange};
 use crate::engine::command::{Command, Outcome};
+use crate::engine::recall::Recalled;
 use crate::engine::request::Request;
 use crate::engine::update::Notice;
 use crate::model::event::{Body, BudgetScope, Event, InterruptReason};
@@ -50,6 +53,18 @@ pub struct Ground {
     pub worktrees: PathBuf,
     /// The model of the root, if one is set up.
     pub model: Option<String>,
+    /// The tool servers that the repository asks for and nobody has decided about.
+    pub servers: Vec<Unapproved>,
+}
+
+/// A tool server that the repository asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unapproved {
+    pub name: String,
+    /// The hash of its entry: what is approved is exactly this.
+    pub hash: String,
+    /// What would run, line by line.
+    pub entry: Vec<String>,
 }
 
 /// Who asks.
@@ -130,8 +145,29 @@ pub enum Input {
         ticket: Ticket,
         result: Result<usize, String>,
     },
+    /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
+    Recalled {
+        ticket: Ticket,
+        result: Result<Vec<Recalled>, String>,
+    },
+    /// What the person decided about a tool server is in the settings, or could not be written.
+    Decided {
+        ticket: Ticket,
+        result: Result<(), String>,
+    },
     Timer {
         timer: Timer,
+    },
+    /// A recurring task comes round, or its file is new here. Then `session` is what the task's session adds up to.
+    Round {
+        task: TaskId,
+        facts: Box<Facts>,
+        session: Box<SessionState>,
+    },
+    /// The files of recurring tasks are as they were to be, or not.
+    WrittenDown {
+        ticket: Ticket,
+        result: Result<(), String>,
     },
     /// Another project's root says something.
     FromProject {
@@ -160,6 +196,8 @@ pub enum Timer {
     AskDeadline { task: TaskId, ask: AskId },
     /// Something the disk refused is tried again.
     TryAgain { task: TaskId },
+    /// No word may have come from a model for a while.
+    Silence { task: TaskId },
 }
 
 /// Something to be done.
@@ -225,6 +263,12 @@ pub enum Effect {
         task: TaskId,
         place: Place,
     },
+    /// Look for a task that is not in the tree, with what was below it. Answered by [`Input::Recalled`].
+    Recall {
+        ticket: Ticket,
+        task: TaskId,
+        known: BTreeSet<TaskId>,
+    },
     /// Copy a conversation. Answered by [`Input::Copied`].
     Copy {
         ticket: Ticket,
@@ -232,6 +276,18 @@ pub enum Effect {
         to: TaskId,
         title: String,
         description: String,
+    },
+    /// Make the files of recurring tasks say what the tree says. Answered by [`Input::WrittenDown`].
+    WriteDown {
+        ticket: Ticket,
+        change: PlanChange,
+    },
+    /// Write down what the person decided about a tool server, and let it start if they approve it. Answered by
+    /// [`Input::Decided`].
+    Decide {
+        ticket: Ticket,
+        hash: String,
+        approved: bool,
     },
     Wake {
         timer: Timer,
@@ -279,8 +335,19 @@ pub struct LaunchOrder {
     pub may_delegate: bool,
     /// Every limit that applies, with what was spent of it.
     pub accounts: Vec<AccountOrder>,
-    /// The person said to go on without the setup hook.
-    pub without_setup: bool,
+    pub hook: Hook,
+}
+
+/// What is done with the project's setup hook in a new worktree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hook {
+    /// The one that the worktree has runs.
+    #[default]
+    Run,
+    /// It failed and the person has edited it: the one in their own checkout runs.
+    RunEdited,
+    /// It failed, and the person said to go on without it.
+    Skip,
 }
 
 /// A limit that a run pays from.

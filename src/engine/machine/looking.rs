@@ -1,8 +1,10 @@
 //! What is to be seen: views of tasks, made from the tree, the folds and the runs.
 
-use crate::base::TaskId;
+use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
+use crate::engine::profiles::Profiles;
+use crate::engine::reading::Spot;
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
 use crate::model::fold::RunningProcess;
@@ -11,13 +13,25 @@ use crate::model::tree::Facts;
 impl Machine {
     /// Returns everything there is to see.
     pub fn snapshot(&self) -> Snapshot {
-        let project = ProjectView {
-            budget: self.limits.project_budget,
-            model: self.ground.model.clone(),
-            ..ProjectView::of(&self.ground.project, self.limits.max_running)
-        };
+        let project = self.project();
         let tasks = self.tree.all().filter_map(|node| self.view(node.id)).collect();
         Snapshot { project, root: self.tree.root_id(), tasks, quiet: self.is_quiet() }
+    }
+
+    /// Returns what there is to see of the project itself.
+    pub fn project(&self) -> ProjectView {
+        ProjectView {
+            budget: self.limits.project_budget,
+            model: self.ground.model.clone(),
+            profiles: self.profiles.views(),
+            ..ProjectView::of(&self.ground.project, self.limits.max_running)
+        }
+    }
+
+    /// Takes note of the profiles that can be chosen now. Tells whether they look different.
+    pub fn set_profiles(&mut self, profiles: Profiles) -> bool {
+        let before = std::mem::replace(&mut self.profiles, profiles);
+        before.views() != self.profiles.views()
     }
 
     /// Returns what there is to see of one task.
@@ -41,6 +55,10 @@ impl Machine {
             last: state.activity.at,
             model: life.model.clone(),
             diff: life.diff,
+            receipt: state.work.receipt.clone(),
+            landing: state.work.landing.clone(),
+            can_redo: state.work.rewound.is_some(),
+            rounds: state.work.rounds,
             ..TaskView::of(node)
         })
     }
@@ -55,6 +73,23 @@ impl Machine {
     /// Returns where a task works and the branch it is measured against.
     pub fn worktree_of(&self, task: TaskId) -> Option<(std::path::PathBuf, String)> {
         self.spot(self.tree.get(task)?).map(|place| (place.worktree, place.base))
+    }
+
+    /// Returns where a task works and where its work goes.
+    pub fn spot_of(&self, task: TaskId) -> Result<Spot, Fault> {
+        let node = self.node(task)?;
+        let (project, is_root) = (&self.ground.project, task == self.tree.root_id());
+        let receipt = self.state(task).and_then(|state| state.work.receipt.clone());
+        Ok(Spot {
+            task,
+            worktree: if is_root { Some(project.path.clone()) } else { node.worktree.clone() },
+            branch: if is_root { Some(project.base_branch.clone()) } else { node.branch.clone() },
+            above: self.base_of(task),
+            base: project.base_branch.clone(),
+            is_root,
+            verify: None,
+            receipt,
+        })
     }
 
     pub(super) fn facts(&self, task: TaskId) -> Facts {
@@ -72,8 +107,26 @@ impl Machine {
             Some(Run::Launching { .. }) => {
                 Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
             }
-            Some(Run::Alive { .. }) => None,
-            None => stall::wait(&self.tree, task, &|task| self.rest(task)),
+            Some(Run::Alive { .. }) => life.word.filter(|_| life.silent).map(|since| Wait::Silence { since }),
+            None => {
+                let wait = stall::wait(&self.tree, task, &|task| self.rest(task));
+                self.wait_for_reply(task, life.asked_above, wait)
+            }
+        }
+    }
+
+    /// An agent that asked for a reply before it went to sleep waits for that, and not for nobody.
+    fn wait_for_reply(&self, task: TaskId, asked: Option<TaskId>, wait: Option<Wait>) -> Option<Wait> {
+        let Some(asked) = asked.filter(|asked| self.tree.get(*asked).is_some()) else { return wait };
+        match wait {
+            Some(Wait::Stalled { chain, .. }) if chain.len() == 1 => Some(match self.rest(asked) {
+                stall::Rest::Busy | stall::Rest::AsksPerson => Wait::Task { task: asked },
+                stall::Rest::Asleep => {
+                    let reason = "the first asked the other for a reply, and that one sleeps without having given it";
+                    Wait::Stalled { chain: vec![task, asked], reason: reason.to_owned() }
+                }
+            }),
+            other => other,
         }
     }
 

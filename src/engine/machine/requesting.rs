@@ -9,24 +9,36 @@ use crate::engine::tree_text;
 use crate::model::event::Verdict;
 use crate::model::message::Source;
 use crate::model::task::Status;
+use crate::model::{Ask, AskKind};
 
 impl Machine {
     pub(super) fn request(&mut self, now: Timestamp, ticket: Ticket, own: TaskId, request: Request) {
         let (asker, actor) = (Asker::Request(ticket), Actor::Agent(own));
         let result = match request {
-            Request::CreateTask { parent, title, description, profile, budget, colour, recurring, start, draft } => {
+            Request::CreateTask {
+                parent,
+                title,
+                description,
+                profile,
+                budget,
+                colour,
+                recurring,
+                schedule,
+                start,
+                draft,
+            } => {
                 let start = match (draft, start) {
                     (true, _) => Start::Draft,
                     (false, true) => Start::Now,
                     (false, false) => Start::Later,
                 };
-                let draft = Draft { title, description, profile, budget, colour, recurring };
+                let draft = Draft { title, description, profile, budget, colour, recurring, schedule };
                 let parent = parent.map_or(Ok(own), |parent| self.resolve(&parent));
-                parent.and_then(|parent| self.create(now, asker, actor, parent, None, draft, start).map(|_| ()))
+                parent.and_then(|parent| self.create(now, asker, actor, parent, None, &draft, start).map(|_| ()))
             }
             Request::UpdateTask { task, title, description, budget, colour, draft } => {
                 let (budget, colour) = (budget.map(Some), colour.map(Some));
-                let changes = Changes { title, description, budget, colour, recurring: None, draft };
+                let changes = Changes { title, description, budget, colour, draft, ..Changes::default() };
                 self.resolve(&task).and_then(|task| self.update(now, asker, actor, task, &changes))
             }
             Request::CloseTask { task } => self.resolve(&task).and_then(|task| self.close(now, asker, actor, task)),
@@ -111,7 +123,7 @@ impl Machine {
         let title = self.node(own)?.title.clone();
         let message = self.message(now, Source::TaskMessage { task: own, title, request_reply }, body);
         if above && request_reply {
-            self.life(own).asked_above = true;
+            self.life(own).asked_above = Some(to);
         }
         self.deliver(to, message, Plan::default(), Pending::Respond(ticket, words));
         Ok(())
@@ -132,7 +144,9 @@ impl Machine {
                 running.join(", ")
             ));
         }
-        let asks = self.lives.get(&task).map_or(0, |life| life.state.asks.len());
+        // What the repository asks for is no question of the agent's.
+        let own = |ask: &&Ask| ask.kind != AskKind::McpApproval;
+        let asks = self.lives.get(&task).map_or(0, |life| life.state.asks.iter().filter(own).count());
         if asks > 0 && verdict == Verdict::Passed {
             return Some(format!(
                 "{asks} of your questions to the person {} not answered yet. Call yield and wait for the answer.",

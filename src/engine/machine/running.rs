@@ -6,7 +6,7 @@ use crate::engine::command::Outcome;
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{
-    AccountOrder, Effect, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer,
+    AccountOrder, Effect, Hook, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer,
 };
 use crate::git::branch;
 use crate::model::AskKind;
@@ -101,7 +101,7 @@ impl Machine {
     }
 
     /// Returns an open Ask without whose answer the task cannot be launched.
-    fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
+    pub(super) fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
         let asks = self.lives.get(&task)?.state.asks.iter();
         asks.filter(|ask| matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook)).map(|ask| ask.id).next()
     }
@@ -166,7 +166,7 @@ impl Machine {
             place: self.spot(&node),
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
             accounts: self.accounts(&node),
-            without_setup: self.lives.get(&task).is_some_and(Life::goes_without_setup),
+            hook: self.lives.get(&task).map(Life::hook).unwrap_or_default(),
             node,
         };
         self.out.push(Effect::Launch(Box::new(order)));
@@ -235,9 +235,7 @@ impl Machine {
             LaunchFailure::Cancelled => {}
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
             LaunchFailure::Refused(reason) => {
-                self.ask_about_launch(task, &reason);
-                // Nobody waits for a dead task.
-                self.fail(now, task, &format!("It could not be started: {reason}"));
+                self.give_up_until_answered(now, task, "could not be started", &reason);
             }
         }
         self.run_is_gone(now, task);
@@ -276,6 +274,7 @@ impl Machine {
             Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.halting) => {
                 self.append_halt(task);
             }
+            Timer::Silence { task } => self.look_for_words(now, task),
             Timer::TryAgain { task } => {
                 self.complete(now, task, Sent::Perhaps);
                 self.reconsider(now, task);
@@ -305,10 +304,10 @@ impl Life {
         self.run.is_some() || self.edited || self.halting || self.withdrawing > 0
     }
 
-    /// Tells whether the person said to go on without the setup hook, and nothing has been done since.
-    fn goes_without_setup(&self) -> bool {
-        let answers = self.state.decisions.iter().filter(|decision| decision.ask.kind == AskKind::SetupHook);
-        answers.map(|decision| &decision.answer).any(super::asking::is_without_setup)
+    /// Returns what the person said about the setup hook, if nothing has been done since.
+    fn hook(&self) -> Hook {
+        let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind == AskKind::SetupHook);
+        answers.next_back().map(|decision| super::asking::hook(&decision.answer)).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::{Fault, TaskId, Timestamp};
+use crate::config::recurring::PlanChange;
 use crate::engine::command::Outcome;
 use crate::engine::machine::{Asker, Effect, Machine, Pending, Ticket};
 use crate::engine::update::{Level, Notice};
@@ -39,6 +40,11 @@ pub(super) enum Then {
     /// The task has another one above it: if it has ended, that one is told.
     Moved(TaskId),
     Removed(Vec<TaskId>),
+    /// The files of recurring tasks follow the tree; then the rest.
+    WriteDown {
+        change: PlanChange,
+        then: Box<Then>,
+    },
     /// A message that must not be sent before the tree knows its task.
     Begin {
         asker: Asker,
@@ -46,6 +52,16 @@ pub(super) enum Then {
         above: TaskId,
         by: crate::engine::machine::Actor,
     },
+}
+
+impl Then {
+    /// Returns this, once a change to files is through.
+    pub(super) fn after_writing(self, change: Option<PlanChange>) -> Self {
+        match change {
+            Some(change) => Self::WriteDown { change, then: Box::new(self) },
+            None => self,
+        }
+    }
 }
 
 impl Saves {
@@ -109,7 +125,7 @@ impl Machine {
         }
     }
 
-    fn saved(&mut self, now: Timestamp, then: Then) {
+    pub(super) fn saved(&mut self, now: Timestamp, then: Then) {
         match then {
             Then::Settle(asker, outcome, words) => self.settle(asker, outcome, words),
             Then::Launch(task) => self.launch(now, task),
@@ -120,6 +136,11 @@ impl Machine {
             Then::Moved(task) => self.complete_if_done(now, task),
             Then::Removed(tasks) => self.forget(&tasks),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
+            Then::WriteDown { change, then } => {
+                let ticket = self.number();
+                self.pending.insert(ticket, Pending::WriteDown(then));
+                self.out.push(Effect::WriteDown { ticket, change });
+            }
         }
     }
 
@@ -137,18 +158,23 @@ impl Machine {
         let text = format!("the tree could not be saved: {reason}");
         self.out.push(Effect::Notify(Notice { level: Level::Error, text: text.clone(), task: None }));
         for then in then {
-            match then {
-                Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
-                    self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
-                }
-                Then::Launch(task) => self.not_launched(now, task),
-                Then::Completed(task) => {
-                    self.life(task).closing = None;
-                    self.try_again_later(now, task);
-                }
-                Then::Moved(task) => self.complete_if_done(now, task),
-                Then::Removed(tasks) => self.let_go(now, &tasks),
+            self.unsaved(now, then, &text);
+        }
+    }
+
+    fn unsaved(&mut self, now: Timestamp, then: Then, text: &str) {
+        match then {
+            Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
+                self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
             }
+            Then::Launch(task) => self.not_launched(now, task),
+            Then::Completed(task) => {
+                self.life(task).closing = None;
+                self.try_again_later(now, task);
+            }
+            Then::Moved(task) => self.complete_if_done(now, task),
+            Then::Removed(tasks) => self.let_go(now, &tasks),
+            Then::WriteDown { then, .. } => self.unsaved(now, *then, text),
         }
     }
 }

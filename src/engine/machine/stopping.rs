@@ -6,7 +6,7 @@ use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Run;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket};
 use crate::model::event::{Exit, InterruptReason, RunEnded};
-use crate::model::message::{Source, TreeAction};
+use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::Status;
 
 impl Machine {
@@ -131,8 +131,8 @@ impl Machine {
             return Err(Fault::user("this task is at work already"));
         }
         let words = match node.status {
-            Status::Draft | Status::Pending => "Begin with your task.",
-            Status::InProgress | Status::Passed | Status::Failed | Status::Closed => "Go on where you stopped.",
+            Status::Draft | Status::Pending => message::BEGIN,
+            Status::InProgress | Status::Passed | Status::Failed | Status::Closed => message::GO_ON,
         };
         let message = self.message(now, Source::User, words);
         self.deliver(task, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, Outcome::Done));

@@ -155,8 +155,13 @@ fn a_launch_that_failed_is_tried_again_whenever_the_person_says_so() {
 
 #[test]
 fn every_answer_to_a_failed_setup_hook_leads_somewhere() {
-    // The answer; whether it is launched again, without the hook; how it stands.
-    let table = [(0, Some(false), Status::InProgress), (1, Some(true), Status::InProgress), (2, None, Status::Failed)];
+    // The answer; whether it is launched again, and with which hook; how it stands.
+    let table = [
+        (0, Some(Hook::Run), Status::InProgress),
+        (1, Some(Hook::RunEdited), Status::InProgress),
+        (2, Some(Hook::Skip), Status::InProgress),
+        (3, None, Status::Failed),
+    ];
     for (choice, launched, status) in table {
         let mut rig = Rig::new();
         let root = rig.root();
@@ -172,7 +177,7 @@ fn every_answer_to_a_failed_setup_hook_leads_somewhere() {
         rig.effects.clear();
         assert_eq!(rig.answer(task, choice), Some(Ok(Outcome::Done)), "{choice}");
         let order = rig.orders().into_iter().find(|order| order.node.id == task);
-        assert_eq!(order.map(|order| order.without_setup), launched, "{choice}");
+        assert_eq!(order.map(|order| order.hook), launched, "{choice}");
         assert_eq!(rig.status(task), status, "{choice}");
         assert!(rig.view(task).asks.is_empty());
         let told = if status == Status::Failed { vec![(task, Verdict::Failed)] } else { Vec::new() };

@@ -1,5 +1,6 @@
 use super::*;
 use crate::base::MicroUsd;
+use crate::config::recurring::Schedule;
 use crate::engine::command::{Changes, Draft, Start, StopScope};
 use crate::engine::request::Request;
 use crate::model::task::{EditedBy, Recurring};
@@ -19,6 +20,7 @@ fn new_task(parent: Option<TaskId>) -> Request {
         budget: None,
         colour: None,
         recurring: Recurring::None,
+        schedule: Schedule::default(),
         start: false,
         draft: false,
     }
@@ -124,20 +126,6 @@ fn an_update_is_checked_as_a_whole_before_anything_changes() {
     let node = rig.view(task).node;
     assert_eq!((node.title.as_str(), node.budget, node.status), ("A title", Some(MicroUsd(5)), Status::Draft));
     assert_eq!(node.edited_by, EditedBy::User);
-}
-
-#[test]
-fn only_the_root_makes_recurring_tasks() {
-    let Family { mut rig, root, child, .. } = family();
-    let recurring = || match new_task(None) {
-        Request::CreateTask { parent, title, description, profile, budget, colour, start, draft, .. } => {
-            let recurring = Recurring::Reset;
-            Request::CreateTask { parent, title, description, profile, budget, colour, recurring, start, draft }
-        }
-        other => other,
-    };
-    assert!(rig.ask(child, recurring()).unwrap().unwrap_err().contains("only the root"));
-    assert!(rig.ask(root, recurring()).unwrap().is_ok());
 }
 
 #[test]

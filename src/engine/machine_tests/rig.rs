@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::*;
 use crate::agent::driver::Ending;
 use crate::base::{Clock, EventId, Json, MicroUsd, ProjectId, RunId, TurnId};
+use crate::config::recurring::PlanChange;
 use crate::engine::command::{Draft, Outgoing, Reply, SendMode, Start};
 use crate::engine::request::Request;
 use crate::engine::snapshot::TaskView;
@@ -48,6 +49,8 @@ pub struct Rig {
     pub tree: Arc<Tree>,
     pub appends: Mood,
     pub saves: Mood,
+    /// What became of the files of recurring tasks.
+    pub written: Vec<PlanChange>,
     /// What waits for the disk to wake up.
     held: Vec<Effect>,
     /// Everything else that the machine wanted, in order.
@@ -74,6 +77,7 @@ impl Rig {
             tree: Arc::new(tree),
             appends: Mood::Takes,
             saves: Mood::Takes,
+            written: Vec::new(),
             held: Vec::new(),
             effects: Vec::new(),
             tickets: 1_000,
@@ -143,6 +147,10 @@ impl Rig {
             Effect::SaveTree { ticket, tree } => {
                 self.tree = tree;
                 inputs.push_back(Input::TreeSaved { ticket });
+            }
+            Effect::WriteDown { ticket, change } => {
+                self.written.push(change);
+                inputs.push_back(Input::WrittenDown { ticket, result: Ok(()) });
             }
             other => self.effects.push(other),
         }
@@ -376,6 +384,28 @@ impl Rig {
             .collect()
     }
 
+    /// The worktree that is being put away or brought back is, or is not. Tells whose it was.
+    pub fn worktree_done(&mut self, result: Result<String, String>) -> TaskId {
+        let found =
+            self.effects.iter().rposition(|effect| matches!(effect, Effect::Clear { .. } | Effect::Restore { .. }));
+        match self.effects.remove(found.expect("a worktree is waited for")) {
+            Effect::Clear { ticket, task, .. } | Effect::Restore { ticket, task, .. } => {
+                self.feed(Input::Cleared { ticket, result });
+                task
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Lets time pass.
+    pub fn pass_until(&self, at: Timestamp) {
+        self.clock.0.fetch_max(at.as_millis(), Ordering::Relaxed);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub fn only_ask(&self, task: TaskId) -> Ask {
         let asks = self.view(task).asks;
         assert_eq!(asks.len(), 1, "{asks:?}");
@@ -396,6 +426,6 @@ fn machine(tree: &Tree, limits: &Limits, ids: &IdSource) -> Machine {
         created_at: Timestamp::EPOCH,
         extra: serde_json::Map::new(),
     };
-    let ground = Ground { project, worktrees: "/worktrees".into(), model: None };
+    let ground = Ground { project, worktrees: "/worktrees".into(), model: None, servers: Vec::new() };
     Machine::new(tree.clone(), ground, limits.clone(), ids.clone())
 }

@@ -257,3 +257,44 @@ fn quitting_ends_everything_and_starts_nothing() {
     assert_eq!(rig.launched().len(), 2, "what was interrupted goes on");
     assert!(rig.view(queued).waits.is_some(), "and what waited waits");
 }
+
+#[test]
+fn a_request_without_a_word_for_a_while_says_so_until_one_comes() {
+    use crate::model::live::{Activity, Live};
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    rig.feed(Input::Live { task, live: Live::Activity { activity: Activity::Thinking } });
+    let since = rig.now();
+    let Some(Effect::Wake { timer, at }) = rig.effects.pop() else { panic!("nobody looks again") };
+    assert!(at > since);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(rig.view(task).waits, None, "it is too early to tell");
+    let Some(Effect::Wake { timer, .. }) = rig.effects.pop() else { panic!("nobody looks again") };
+    rig.pass_until(at);
+    rig.feed(Input::Timer { timer });
+    assert_eq!(rig.view(task).waits, Some(Wait::Silence { since }));
+    rig.feed(Input::Live { task, live: Live::TextDelta { text: "At last".to_owned() } });
+    assert_eq!(rig.view(task).waits, None);
+}
+
+#[test]
+fn who_waits_for_a_reply_of_somebody_who_sleeps_is_named_with_both() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    let task = rig.make_busy(root, "Task");
+    let request = crate::engine::request::Request::SendMessage {
+        task: root.to_string(),
+        message: "Which one?".to_owned(),
+        request_reply: true,
+    };
+    rig.ask(task, request);
+    rig.rest(task);
+    assert_eq!(rig.view(task).waits, Some(Wait::Task { task: root }), "the root is at work and may answer");
+    rig.take_a_turn(root);
+    rig.rest(root);
+    let Some(Wait::Stalled { chain, reason }) = rig.view(task).waits else { panic!("{:?}", rig.view(task).waits) };
+    assert_eq!(chain, [task, root]);
+    assert!(reason.contains("reply"), "{reason}");
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::recurring::Schedule;
 use crate::engine::door::Door;
 use crate::engine::request::Request;
 use crate::engine::tools::{ask, fields};
@@ -50,7 +51,7 @@ pub(super) struct Input {
     #[serde(default)]
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,
-    /// The profile of the agent that does it, if you were told of one. Default: the usual one.
+    /// The profile of the agent that does it, one of those you were told of. Default: the usual one.
     #[serde(default)]
     profile: Option<String>,
     /// A mark for the person. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
@@ -60,6 +61,16 @@ pub(super) struct Input {
     /// goes on with the one before.
     #[serde(default)]
     recurring: Option<Rounds>,
+    /// How long after a round of a recurring task the next one begins: 30m, 6h, 1d12h.
+    #[serde(default)]
+    every: Option<String>,
+    /// Instead of `every`, a cron line: minute, hour, day of the month, month, weekday. With neither it comes round when
+    /// it is sent a message.
+    #[serde(default)]
+    cron: Option<String>,
+    /// Whose clocks `cron` follows, such as Europe/Zurich. Default: this machine's.
+    #[serde(default)]
+    time_zone: Option<String>,
 }
 
 impl Handler for CreateTask {
@@ -102,6 +113,11 @@ impl Handler for CreateTask {
                 None => Recurring::None,
                 Some(Rounds::Reset) => Recurring::Reset,
                 Some(Rounds::Continue) => Recurring::Continue,
+            },
+            schedule: Schedule {
+                every: fields::given(input.every),
+                cron: fields::given(input.cron),
+                time_zone: fields::given(input.time_zone),
             },
             start: input.start == Start::Now,
             draft: input.start == Start::Draft,

@@ -15,6 +15,7 @@ fn plain() -> Request {
         budget: None,
         colour: None,
         recurring: Recurring::None,
+        schedule: Schedule::default(),
         start: true,
         draft: false,
     }
@@ -34,7 +35,7 @@ async fn a_task_goes_below_ones_own_and_starts_unless_said_otherwise() {
 async fn everything_that_is_said_arrives() {
     let said = json!({
         "title": "Sweep", "description": "Why: dust.", "parent": "01JZ", "profile": "tester", "budget_usd": 2.5,
-        "colour": "gray", "recurring": "continue", "start": "draft",
+        "colour": "gray", "recurring": "continue", "cron": "0 6 * * *", "start": "draft",
     });
     let wanted = Request::CreateTask {
         parent: Some("01JZ".to_owned()),
@@ -44,6 +45,7 @@ async fn everything_that_is_said_arrives() {
         budget: Some(MicroUsd(2_500_000)),
         colour: Some(task::Colour::Gray),
         recurring: Recurring::Continue,
+        schedule: Schedule { cron: Some("0 6 * * *".to_owned()), ..Schedule::default() },
         start: false,
         draft: true,
     };

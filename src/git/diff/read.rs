@@ -14,13 +14,35 @@ use crate::git::refs;
 /// Beyond this many files, looking for renames costs more than it tells.
 const RENAME_FILES: usize = 1_000;
 
-/// Returns the commit at which a checkout left a branch.
-pub(super) fn fork_point(checkout: &Checkout, base: &str) -> Result<String, Error> {
+/// Returns the commit at which a branch left another, or began, if the other has all of it. Nothing: what is checked out.
+pub(super) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
     let repository = checkout.open()?;
     let failed = Error::read(&checkout.path);
-    let head = repository.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?.id();
-    let tip = refs::branch_tip(&repository, base)?.ok_or_else(|| Error::NoBranch(base.to_owned()))?;
-    Ok(repository.merge_base(head, tip).unwrap_or(tip).to_string())
+    let tip_of = |name: &str| refs::branch_tip(&repository, name)?.ok_or_else(|| Error::NoBranch(name.to_owned()));
+    let (head, name) = match branch {
+        Some(branch) => (tip_of(branch)?, Some(format!("{}{branch}", refs::HEADS))),
+        None => {
+            let head = repository.head().map_err(&failed)?;
+            let name = head.name().ok().filter(|_| head.is_branch()).map(str::to_owned);
+            (head.peel_to_commit().map_err(&failed)?.id(), name)
+        }
+    };
+    let tip = tip_of(base)?;
+    let left = match repository.merge_base(head, tip).unwrap_or(tip) {
+        // All of it is in the base by now, and what it was made of is still worth a look.
+        merged if merged == head && name.as_deref() != Some(&format!("{}{base}", refs::HEADS)) => {
+            name.and_then(|name| beginning(&repository, &name, head)).unwrap_or(merged)
+        }
+        left => left,
+    };
+    Ok(left.to_string())
+}
+
+/// Returns the commit that a branch began at, if git still remembers it.
+fn beginning(repository: &Repository, name: &str, head: git2::Oid) -> Option<git2::Oid> {
+    let log = repository.reflog(name).ok()?;
+    let first = log.get(log.len().checked_sub(1)?)?.id_new();
+    repository.merge_base(head, first).ok()
 }
 
 pub(super) fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Diff, Error> {

@@ -9,7 +9,7 @@ use crate::git::entry::{self, Entry, Head};
 use crate::git::error::{Error, blocking};
 use crate::git::program::{Checkout, OURSELVES};
 use crate::git::refs;
-use crate::git::status;
+use crate::git::status::{self, Dirty};
 use crate::git::worktree::Worktrees;
 
 pub(super) const PENDING: &str = "refs/mxd/pending/";
@@ -23,6 +23,33 @@ pub(super) struct Note {
     pub(super) target: String,
     pub(super) from: Oid,
     pub(super) to: Oid,
+}
+
+/// The checkouts that a landing is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// The one that has the branch itself.
+    pub own: Option<Side>,
+    /// The one that has the target. Files that nobody tracks do not count there.
+    pub target: Option<Side>,
+}
+
+/// A checkout, and what is not committed in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    pub path: std::path::PathBuf,
+    dirty: Dirty,
+}
+
+impl Side {
+    /// Returns why nothing can be landed from here or into it, if so.
+    pub fn refusal(&self) -> Option<String> {
+        self.dirty.refusal(&self.path).map(|refusal| refusal.to_string())
+    }
+
+    pub fn files(&self) -> usize {
+        self.dirty.count()
+    }
 }
 
 impl Worktrees {
@@ -82,6 +109,19 @@ impl Worktrees {
         };
         self.landed(landing.task).await?;
         Ok(Landed::Done { from: from.to_string(), to: to.to_string(), checkout, undo })
+    }
+
+    /// Returns the checkouts that have a branch and its target, with what is not committed in them.
+    pub async fn sides(&self, branch: &str, target: &str) -> Result<Sides, Error> {
+        let look = async |branch: &str, untracked: bool| -> Result<Option<Side>, Error> {
+            let Some(checkout) = self.checkout_of(branch).await? else { return Ok(None) };
+            let mut dirty = status::dirty(&checkout, usize::MAX).await?;
+            if !untracked {
+                without_untracked(&mut dirty);
+            }
+            Ok(Some(Side { path: checkout.path, dirty }))
+        };
+        Ok(Sides { own: look(branch, true).await?, target: look(target, false).await? })
     }
 
     /// Takes a landing back: the target goes where it was, if nothing came after it. `undo` is what [`Landed::Done`] named.
@@ -163,9 +203,13 @@ impl Worktrees {
 /// Refuses a checkout in which something tracked was changed. Files that nobody tracks are no reason: they stay.
 async fn refuse_changed(checkout: &Checkout) -> Result<(), Error> {
     let mut dirty = status::dirty(checkout, usize::MAX).await?;
+    without_untracked(&mut dirty);
+    dirty.refusal(&checkout.path).map_or(Ok(()), Err)
+}
+
+fn without_untracked(dirty: &mut Dirty) {
     dirty.changes.retain(|change| change.kind != status::ChangeKind::Untracked);
     dirty.untracked = 0;
-    dirty.refusal(&checkout.path).map_or(Ok(()), Err)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The payloads of events that are not a concept of their own elsewhere in the model.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::{AskId, EventId, MessageId, MicroUsd, TaskId, TurnId};
@@ -266,6 +268,37 @@ pub struct AskAnswered {
 pub struct AskWithdrawn {
     pub id: AskId,
     pub reason: String,
+}
+
+/// The person lets the agent go on beyond a limit, for the rest of the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    /// The question it answers.
+    pub ask: AskId,
+    #[serde(flatten)]
+    pub grant: Grant,
+}
+
+/// What was allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "grant", rename_all = "snake_case")]
+pub enum Grant {
+    /// So many turns may end, all that ever ended counted, before the person is asked again.
+    Turns { up_to: u64 },
+    /// There is a budget, and this model may be used although its price is not known.
+    Unpriced { model: String },
+    /// What every request begins with fills the window, and requests are made all the same.
+    Overfull,
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turns { up_to } => write!(f, "may have up to {up_to} turns"),
+            Self::Unpriced { model } => write!(f, "may use {model} without a limit: its price is not known"),
+            Self::Overfull => write!(f, "may go on with a context that is too large"),
+        }
+    }
 }
 
 /// Whose money a budget limits.

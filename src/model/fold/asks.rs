@@ -53,11 +53,13 @@ impl PendingAsks {
             | Body::RunStarted(_)
             | Body::RunEnded(_)
             | Body::DoneNotified(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -38,6 +38,7 @@ impl Decisions {
             }
             // Answered and taken back at once: whichever was written last, nothing is to be done.
             Body::AskWithdrawn(withdrawn) => self.0.retain(|decision| decision.ask.id != withdrawn.id),
+            Body::Granted(granted) => self.0.retain(|decision| decision.ask.id != granted.ask),
             Body::TurnEnded(_)
             | Body::RunEnded(_)
             | Body::CompactStarted(_)
@@ -62,6 +63,7 @@ impl Decisions {
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

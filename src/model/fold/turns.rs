@@ -117,11 +117,13 @@ impl Turns {
             | Body::AskRaised(_)
             | Body::AskAnswered(_)
             | Body::AskWithdrawn(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
 use crate::model::event::{Body, Event};
+use crate::model::fold::Filling;
 use crate::model::usage::{Tokens, Usage};
 
 /// What one model used in all.
@@ -39,6 +40,8 @@ pub struct UsageTotals {
     pub by_model: BTreeMap<String, ModelTotals>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextSize>,
+    #[serde(skip_serializing_if = "Filling::is_empty")]
+    pub filling: Filling,
 }
 
 impl UsageTotals {
@@ -58,9 +61,10 @@ impl UsageTotals {
     }
 
     pub fn apply(&mut self, event: &Event) {
+        self.filling.apply(event);
         match &event.body {
             Body::Usage(usage) => self.add(usage),
-            Body::CompactMarker(marker) => *self = marker.carry.usage.clone(),
+            Body::CompactMarker(marker) => *self = Self { filling: self.filling, ..marker.carry.usage.clone() },
             Body::HeadMoved(moved) => *self = moved.carry.usage.clone(),
             // The copied conversation is as large as it was; what it cost is on the source's account.
             Body::ForkMarker(_) => self.by_model.clear(),
@@ -80,11 +84,13 @@ impl UsageTotals {
             | Body::AskRaised(_)
             | Body::AskAnswered(_)
             | Body::AskWithdrawn(_)
+            | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

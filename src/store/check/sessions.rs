@@ -155,12 +155,14 @@ fn blobs_of(body: &Body) -> Vec<BlobId> {
         | Body::AskRaised(_)
         | Body::AskAnswered(_)
         | Body::AskWithdrawn(_)
+        | Body::Granted(_)
         | Body::BudgetWarning(_)
         | Body::BudgetExceeded(_)
         | Body::Error(_)
         | Body::Repaired(_)
         | Body::HeadMoved(_)
         | Body::Snapshot(_)
+        | Body::Work(_)
         | Body::TaskChanged(_)
         | Body::Unknown(_) => Vec::new(),
     }

@@ -56,6 +56,11 @@ impl Terminal {
         }
     }
 
+    /// Tells whether a notification is nothing but the bell here.
+    pub fn notifies_with_bell(&self) -> bool {
+        notify::notification("", "", &self.capabilities.surroundings) == notify::BELL
+    }
+
     /// Asks for the person's attention, in the form this terminal understands.
     pub fn notify(&mut self, title: &str, body: &str) {
         self.send(&notify::notification(title, body, &self.capabilities.surroundings));

@@ -12,8 +12,11 @@ use crate::theme::Role;
 
 /// Of a line longer than this the beginning is shown, and how much is missing.
 const MAX_LINE: usize = 4096;
-/// So many lines of a hunk have syntax colours.
-const MAX_COLOURED: usize = 3000;
+/// Up to here the colours of a hunk are made from its first line on.
+const EXACT: usize = 1_000;
+/// Further down they are made from so many lines above what is looked at: a comment or a text in quotes that began
+/// before that looks like code, which costs less than going through all of it for every row.
+const LEAD: usize = 200;
 
 /// Returns the part of a line that is shown, made visible.
 pub fn shown(text: &str) -> String {
@@ -30,18 +33,21 @@ pub fn shown(text: &str) -> String {
 pub struct Colours {
     old: Vec<Parts>,
     new: Vec<Parts>,
-    /// For each line up to the end of the window, where it stands on its sides.
+    /// The first line that was coloured.
+    first: usize,
+    /// For each line from there to the end of the window, where it stands on its sides.
     places: Vec<(usize, usize)>,
     emphasis: Emphasis,
 }
 
 impl Colours {
     pub fn of(hunk: &Hunk, window: &Range<usize>, language: Option<Language>) -> Self {
-        let mut colours = Self { emphasis: emphasis(&hunk.lines, window), ..Self::default() };
-        let Some(language) = language.filter(|_| window.end <= MAX_COLOURED) else { return colours };
+        let first = if window.end <= EXACT { 0 } else { window.start.saturating_sub(LEAD) };
+        let mut colours = Self { emphasis: emphasis(&hunk.lines, window), first, ..Self::default() };
+        let Some(language) = language else { return colours };
         let (mut old, mut new) = (String::new(), String::new());
         let (mut old_lines, mut new_lines) = (0, 0);
-        for line in &hunk.lines[..window.end] {
+        for line in &hunk.lines[first.min(window.end)..window.end] {
             colours.places.push((old_lines, new_lines));
             let text = shown(&line.text);
             if line.kind != LineKind::Added {
@@ -63,7 +69,7 @@ impl Colours {
     /// Returns a line in its colours, the differing words on a stronger ground.
     pub fn spans(&self, line: &DiffLine, at: usize, over: Option<Role>) -> Vec<Span> {
         let text = shown(&line.text);
-        let place = self.places.get(at);
+        let place = at.checked_sub(self.first).and_then(|at| self.places.get(at));
         let parts = place.and_then(|(old, new)| match line.kind {
             LineKind::Removed => self.old.get(*old),
             LineKind::Added | LineKind::Context => self.new.get(*new),

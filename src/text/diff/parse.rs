@@ -1,7 +1,7 @@
 //! Reads the text of a unified diff, as git writes it and as people paste it. Nothing that is not understood is fatal:
 //! lines outside of hunks become notes or are skipped, and counts that do not fit are believed only as far as they do.
 
-use super::{DiffLine, FileDiff, Hunk, LineKind};
+use super::{DiffLine, FileDiff, FileState, Hunk, LineKind};
 
 /// Returns the files that a diff is about.
 pub fn parse(text: &str) -> Vec<FileDiff> {
@@ -50,10 +50,13 @@ impl Reader {
             self.hunk(range);
         } else if line.starts_with("new file mode") {
             self.file().old_path = None;
+            self.file().state = FileState::Added;
         } else if line.starts_with("deleted file mode") {
             self.file().new_path = None;
+            self.file().state = FileState::Deleted;
         } else if let Some(path) = line.strip_prefix("rename from ") {
             self.file().old_path = Some(path.to_owned());
+            self.file().state = FileState::Renamed;
         } else if let Some(path) = line.strip_prefix("rename to ") {
             self.file().new_path = Some(path.to_owned());
         } else if line.starts_with("Binary files ") || line.starts_with("GIT binary patch") {

@@ -22,6 +22,17 @@ pub enum Sides {
     Split,
 }
 
+impl Sides {
+    /// Tells whether the sides stand beside each other in so many columns.
+    pub fn beside(self, columns: usize) -> bool {
+        match self {
+            Self::Auto => columns >= SPLIT_WIDTH,
+            Self::Unified => false,
+            Self::Split => columns >= 40,
+        }
+    }
+}
+
 /// What is done about spaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spaces {
@@ -31,19 +42,29 @@ pub enum Spaces {
     Visible,
 }
 
+/// Which hunks have a row before them that says where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heads {
+    /// Those that do not begin where the file begins.
+    #[default]
+    WhereNeeded,
+    Always,
+}
+
 /// How a diff is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffOptions {
     pub page: Page,
     pub sides: Sides,
     pub spaces: Spaces,
+    pub heads: Heads,
     /// How many unchanged lines stay around a change; the rest is folded. Nothing is folded without it.
     pub context: Option<usize>,
 }
 
 impl DiffOptions {
     pub fn new(page: Page) -> Self {
-        Self { page, sides: Sides::Auto, spaces: Spaces::Plain, context: Some(3) }
+        Self { page, sides: Sides::Auto, spaces: Spaces::Plain, heads: Heads::WhereNeeded, context: Some(3) }
     }
 }
 
@@ -76,6 +97,25 @@ enum Plan {
     },
 }
 
+/// What a row shows, in terms of the diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    Note(usize),
+    /// The row before a hunk.
+    Head(usize),
+    /// Unchanged lines that are folded away, by the first of them.
+    Fold {
+        hunk: usize,
+        line: usize,
+    },
+    /// A line, or the part of it that a row has room for. Of two lines beside each other it is the new one.
+    Line {
+        hunk: usize,
+        line: usize,
+        part: usize,
+    },
+}
+
 /// The rows of one file's diff at one width. They must be made from the same diff that they were planned for.
 #[derive(Clone, Debug)]
 pub struct DiffRows {
@@ -90,17 +130,44 @@ pub struct DiffRows {
 
 impl DiffRows {
     pub fn new(file: &FileDiff, options: DiffOptions) -> Self {
-        let split = match options.sides {
-            Sides::Auto => options.page.width >= SPLIT_WIDTH,
-            Sides::Unified => false,
-            Sides::Split => options.page.width >= 40,
-        };
+        Self::folded(file, options, |_| false)
+    }
+
+    /// Plans the rows with nothing but their heads for the hunks that are folded.
+    pub fn folded(file: &FileDiff, options: DiffOptions, folded: impl Fn(usize) -> bool) -> Self {
+        let split = options.sides.beside(options.page.width);
         let numbers = file.hunks.iter().filter_map(|hunk| hunk.lines.last());
         let largest = numbers.flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or(1);
         let digits = largest.to_string().len().max(3);
         let mut rows = Self { options, split, digits, plan: Vec::new(), starts: Vec::new() };
-        rows.plan(file);
+        rows.plan(file, folded);
         rows
+    }
+
+    /// Returns what a row shows.
+    pub fn at(&self, row: usize) -> Option<At> {
+        Some(match self.plan.get(row)? {
+            Plan::Note(note) => At::Note(*note),
+            Plan::Gap { hunk, .. } => At::Head(*hunk),
+            Plan::Fold { hunk, lines } => At::Fold { hunk: *hunk, line: lines.start },
+            Plan::Line { hunk, line, part } => At::Line { hunk: *hunk, line: *line, part: *part },
+            Plan::Pair { hunk, left, right, part } => {
+                At::Line { hunk: *hunk, line: right.or(*left).unwrap_or(0), part: *part }
+            }
+        })
+    }
+
+    /// Returns the row that shows a line, or the one that it is folded into.
+    pub fn row_of(&self, hunk: usize, line: usize) -> usize {
+        let start = self.starts.get(hunk).copied().unwrap_or(0);
+        let end = self.starts.get(hunk + 1).copied().unwrap_or(self.plan.len());
+        let shows = |plan: &Plan| match plan {
+            Plan::Line { line: at, .. } => *at == line,
+            Plan::Pair { left, right, .. } => [*left, *right].contains(&Some(line)),
+            Plan::Fold { lines, .. } => lines.contains(&line),
+            Plan::Note(_) | Plan::Gap { .. } => false,
+        };
+        start + self.plan[start..end].iter().position(shows).unwrap_or(0)
     }
 
     pub fn len(&self) -> usize {
@@ -116,17 +183,21 @@ impl DiffRows {
         &self.starts
     }
 
-    fn plan(&mut self, file: &FileDiff) {
+    fn plan(&mut self, file: &FileDiff, folded: impl Fn(usize) -> bool) {
         self.plan.extend((0..file.notes.len()).map(Plan::Note));
         let mut end: Option<usize> = None;
         for (at, hunk) in file.hunks.iter().enumerate() {
             let unchanged = hunk.old_start.checked_sub(end.unwrap_or(1)).filter(|lines| *lines > 0);
             self.starts.push(self.plan.len());
             // A diff that begins with the file needs no words about where it begins.
-            if at > 0 || unchanged.is_some() || !hunk.heading.is_empty() {
+            let always = self.options.heads == Heads::Always;
+            if always || at > 0 || unchanged.is_some() || !hunk.heading.is_empty() {
                 self.plan.push(Plan::Gap { hunk: at, unchanged });
             }
             end = Some(hunk.old_start + hunk.lines.iter().filter(|line| line.kind != LineKind::Added).count());
+            if folded(at) {
+                continue;
+            }
             for block in blocks(hunk, self.options.context) {
                 match block {
                     Block::Fold(lines) => self.plan.push(Plan::Fold { hunk: at, lines }),
@@ -173,6 +244,10 @@ impl DiffRows {
     }
 
     fn height(&self, text: &str) -> usize {
+        // Nearly every line: told without laying it out, so that a file of fifty thousand is planned at once.
+        if text.len() <= self.text_width() && width::is_plain(text) {
+            return 1;
+        }
         let shown = shown(text);
         wrap::pieces(&shown, Layout::anywhere(self.text_width())).count().max(1)
     }

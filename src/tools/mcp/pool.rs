@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -65,14 +65,14 @@ pub struct Missing {
 
 /// Every configured server. Dropping the pool ends them all.
 pub struct Pool {
-    slots: Vec<Arc<Slot>>,
-    limits: Limits,
+    slots: RwLock<Vec<Arc<Slot>>>,
+    options: Arc<Options>,
     closing: CancellationToken,
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.slots.iter().map(|slot| slot.name())).finish()
+        f.debug_list().entries(self.slots().iter().map(|slot| slot.name())).finish()
     }
 }
 
@@ -92,16 +92,32 @@ impl Pool {
             .filter(counts)
             .map(|server| Arc::new(Slot::new(server, Arc::clone(&options), closing.clone())))
             .collect();
-        Self { slots, limits: options.limits, closing }
+        Self { slots: RwLock::new(slots), options, closing }
+    }
+
+    fn slots(&self) -> Vec<Arc<Slot>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets the server start whose entry has this hash: the person has approved it.
+    pub fn approve(&self, hash: &str) {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        for slot in slots.iter_mut() {
+            if matches!(&slot.server.state, ServerState::NeedsApproval { hash: asked } if asked == hash) {
+                let server = Server { state: ServerState::Active, ..slot.server.clone() };
+                *slot = Arc::new(Slot::new(server, Arc::clone(&self.options), self.closing.clone()));
+            }
+        }
     }
 
     /// Returns every tool of every server that is ready in time, and what is missing. Starts what does not run.
     pub async fn tools(&self) -> (Vec<Arc<dyn Tool>>, Vec<Missing>) {
-        let listings = join_all(self.slots.iter().map(|slot| self.listing(slot))).await;
+        let slots = self.slots();
+        let listings = join_all(slots.iter().map(|slot| self.listing(slot))).await;
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut missing = Vec::new();
         let mut taken = HashSet::new();
-        for (slot, listing) in self.slots.iter().zip(listings) {
+        for (slot, listing) in slots.iter().zip(listings) {
             let mut miss = |reason| missing.push(Missing { server: slot.name().to_owned(), reason });
             let offers = match listing {
                 Some(Ok(offers)) => offers,
@@ -132,9 +148,10 @@ impl Pool {
     pub fn promised(&self, specs: &[ToolSpec]) -> Vec<Arc<dyn Tool>> {
         let external =
             specs.iter().filter(|spec| matches!(names::split(&spec.name), Some((server, _)) if server != names::OWN));
+        let slots = self.slots();
         let tools = external.map(|spec| -> Arc<dyn Tool> {
             let of = |slot: &&Arc<Slot>| spec.name.starts_with(&names::external(slot.name(), ""));
-            match self.slots.iter().find(of) {
+            match slots.iter().find(of) {
                 Some(slot) => Arc::new(External::new(spec.clone(), Effect::Opaque, Lease::new(slot))),
                 None => Arc::new(Orphan { spec: spec.clone() }),
             }
@@ -145,13 +162,14 @@ impl Pool {
     /// Returns every server and how it is doing.
     pub fn status(&self) -> Vec<Status> {
         let status = |slot: &Arc<Slot>| Status { server: slot.name().to_owned(), health: slot.health() };
-        self.slots.iter().map(status).collect()
+        self.slots().iter().map(status).collect()
     }
 
     /// Ends every server and waits until nothing of them runs.
     pub async fn shutdown(&self) {
         self.closing.cancel();
-        join_all(self.slots.iter().map(|slot| slot.close())).await;
+        let slots = self.slots();
+        join_all(slots.iter().map(|slot| slot.close())).await;
     }
 
     /// Returns what a server offers, or why it offers nothing. Nothing at all: it is not meant to.
@@ -162,13 +180,13 @@ impl Pool {
             Health::NotStarted | Health::Starting | Health::Ready { .. } | Health::Failed { .. } => {}
         }
         let _lease = Lease::new(slot);
-        Some(match timeout(self.limits.wait, slot.offers()).await {
+        Some(match timeout(self.options.limits.wait, slot.offers()).await {
             Ok(Ok(offers)) => Ok(offers),
             Ok(Err(Failure::Unavailable { reason, .. })) => Err(reason),
             Ok(Err(failure)) => Err(failure.to_string()),
             Err(_) => Err(format!(
                 "It was not ready within {}. It goes on starting; its tools come when the context is built anew.",
-                seconds(self.limits.wait)
+                seconds(self.options.limits.wait)
             )),
         })
     }
@@ -177,6 +195,6 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.closing.cancel();
-        self.slots.iter().for_each(|slot| slot.abandon());
+        self.slots().iter().for_each(|slot| slot.abandon());
     }
 }

@@ -2,7 +2,9 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
 
+use crate::base::sanitize;
 use crate::theme::Role;
 use crate::ui::asks::{State, rows};
 use crate::ui::msg::Cx;
@@ -43,4 +45,28 @@ pub fn view(
     }
     paint::scrollbar(buffer, area, cx.theme, state.top, usize::from(area.height), rows.len());
     cursor.filter(|_| focused)
+}
+
+/// Says in one line who asks what, and which key leads there.
+pub fn strip(state: &State, world: &World, cx: &Cx<'_>, key: &str, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let first = state.items().iter().find(|(_, ask)| !state.is_later(*ask)).or_else(|| state.items().first());
+    let Some((task, ask)) = first.and_then(|(task, id)| Some((*task, world.ask(*id)?.1))).filter(|_| !area.is_empty())
+    else {
+        return;
+    };
+    let more = match state.len() {
+        0 | 1 => String::new(),
+        count => format!(" +{}", count - 1),
+    };
+    let note = format!("{more}  {key} answers ");
+    let taken = paint::right(buffer, area, 0, &note, theme.style(Role::Muted));
+    let title = world.title(task);
+    let room = usize::from(area.width.saturating_sub(taken + 4));
+    let line = Line::from(vec![
+        Span::styled(format!(" {} ", theme.glyphs.ask), theme.style(Role::Ask)),
+        Span::styled(title, theme.style(Role::Strong)),
+        Span::styled(format!("  {}", sanitize::line(&ask.question)), theme.style(Role::Text)),
+    ]);
+    paint::line(buffer, area, 0, &paint::cut(&line, room + 3, theme.glyphs));
 }

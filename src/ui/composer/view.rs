@@ -9,7 +9,7 @@ use crate::engine::snapshot::TaskView;
 use crate::model::message::Source;
 use crate::text::width;
 use crate::theme::Role;
-use crate::ui::composer::State;
+use crate::ui::composer::{Popup, State};
 use crate::ui::field::Field;
 use crate::ui::msg::Cx;
 use crate::ui::paint;
@@ -17,6 +17,8 @@ use crate::ui::words;
 
 /// The columns before the text.
 const PROMPT: usize = 3;
+/// The columns around the word that says how a message goes: a gap, the sign of the key, the edge.
+const CHIP: usize = 4;
 
 /// Returns the rows that the composer would like in so many columns.
 pub fn height(state: &State, task: Option<&TaskView>, columns: u16) -> u16 {
@@ -31,7 +33,7 @@ pub fn height(state: &State, task: Option<&TaskView>, columns: u16) -> u16 {
 
 /// Returns the columns that the text has.
 pub fn text_width(columns: u16, task: &TaskView, state: &State) -> usize {
-    usize::from(columns).saturating_sub(PROMPT + 2 + width::of(&mode_words(task, state))).max(8)
+    usize::from(columns).saturating_sub(PROMPT + CHIP + width::of(&mode_words(task, state))).max(8)
 }
 
 fn mode_words(task: &TaskView, state: &State) -> String {
@@ -166,8 +168,10 @@ fn draw_chips(state: &State, task: &TaskView, key: &str, cx: &Cx<'_>, area: Rect
     paint::line(buffer, area, 0, &paint::cut(&Line::from(spans), usize::from(area.width), theme.glyphs));
 }
 
-/// Returns the place above the cursor where completions are offered.
-pub fn popup_area(screen: Rect, composer: Rect, rows: usize, columns: usize) -> Rect {
+/// Returns the place above the text where completions are offered.
+pub fn popup_area(popup: &Popup, screen: Rect, composer: Rect) -> Rect {
+    let columns = popup.offers.iter().map(|offer| width::of(&offer.label) + width::of(&offer.note) + 4).max();
+    let (rows, columns) = (popup.offers.len(), columns.unwrap_or(0));
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(12).min(composer.y.saturating_sub(1));
     let wide = u16::try_from(columns + 4).unwrap_or(u16::MAX).clamp(24, 70).min(composer.width);
     Rect { x: composer.x + 1, y: composer.y.saturating_sub(height + 1), width: wide, height }.intersection(screen)

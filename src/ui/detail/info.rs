@@ -2,17 +2,24 @@
 
 use crate::base::{sanitize, text};
 use crate::engine::snapshot::{TaskView, Wait};
+use crate::model::fold::Part;
 use crate::model::message::Source;
 use crate::model::task::Recurring;
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
+use crate::ui::detail::Tails;
 use crate::ui::msg::Cx;
+use crate::ui::transcript::{self, Page};
 use crate::ui::words;
 use crate::ui::world::World;
 
-const LABEL: usize = 12;
+/// Wide enough for the name of a process.
+const LABEL: usize = 13;
 
-pub fn rows(task: &TaskView, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
+/// The rows of what a process prints.
+const TAIL_ROWS: usize = 8;
+
+pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
     let mut page = Sheet { rows: Vec::new(), columns, cx };
     let node = &task.node;
     page.heading("task");
@@ -33,11 +40,15 @@ pub fn rows(task: &TaskView, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<
         let files = text::count(diff.files, "file", "files");
         page.line("changed", format!("{files}, +{} -{}{dirty}", diff.added, diff.removed));
     }
+    work(&mut page, task, world, cx);
     model(&mut page, task);
     money(&mut page, task, world);
     if !task.processes.is_empty() {
         page.heading("processes");
-        task.processes.iter().for_each(|process| page.line(&process.id, sanitize::line(&process.command)));
+        for process in &task.processes {
+            page.line(&process.id, sanitize::line(&process.command));
+            page.tail(tails.of(node.id, &process.id));
+        }
     }
     if !task.unread.is_empty() {
         page.heading("not read yet");
@@ -71,6 +82,36 @@ fn doing(task: &TaskView, world: &World, cx: &Cx<'_>) -> String {
     }
 }
 
+/// What stands between the work and its merge.
+fn work(page: &mut Sheet<'_>, task: &TaskView, world: &World, cx: &Cx<'_>) {
+    let nothing = task.drift.is_none() && task.clashes.is_empty() && task.receipt.is_none() && task.landing.is_none();
+    if nothing && task.rounds == 0 {
+        return;
+    }
+    page.heading("work");
+    if let Some(drift) = task.drift {
+        let (ahead, behind) =
+            (text::count(drift.ahead, "commit", "commits"), text::count(drift.behind, "commit", "commits"));
+        page.line("drift", format!("{ahead} ahead, {behind} behind the branch it goes into"));
+    }
+    for clash in &task.clashes {
+        let files: Vec<_> = clash.files.iter().map(|file| sanitize::line(file)).collect();
+        page.line("conflicts", format!("with \"{}\" in {}", world.title(clash.with), files.join(", ")));
+    }
+    if let Some(receipt) = &task.receipt {
+        let verdict = if receipt.passed() { "passed" } else { "failed" };
+        let (when, took) = (words::elapsed(receipt.at, cx.now), words::duration(receipt.duration_ms));
+        page.line("check", format!("{verdict} {when} ago, took {took}: {}", sanitize::line(&receipt.command)));
+    }
+    if let Some(landing) = &task.landing {
+        let when = words::elapsed(landing.at, cx.now);
+        page.line("merged", format!("into {} {when} ago", sanitize::line(&landing.target)));
+    }
+    if task.rounds > 0 {
+        page.line("reviews", text::count(usize::try_from(task.rounds).unwrap_or(usize::MAX), "round", "rounds"));
+    }
+}
+
 fn model(page: &mut Sheet<'_>, task: &TaskView) {
     page.heading("model");
     page.some("model", task.model.as_deref());
@@ -79,11 +120,26 @@ fn model(page: &mut Sheet<'_>, task: &TaskView) {
         let full = if context.window == 0 { 0.0 } else { context.tokens as f64 / context.window as f64 };
         let words = format!("{} of {}", words::tokens(context.tokens), words::tokens(context.window));
         page.gauge("context", full, &words);
+        for (part, tokens) in task.usage.filling.shares(context.tokens) {
+            page.share(part_word(part), tokens, context.tokens);
+        }
     }
     let tokens = task.usage.tokens();
     if tokens.context() > 0 {
         let hit = tokens.cache_read as f64 / tokens.context() as f64;
         page.gauge("cache", hit, &format!("{:.0} % of what was read came from the cache", hit * 100.0));
+    }
+}
+
+fn part_word(part: Part) -> &'static str {
+    match part {
+        Part::Instructions => "instructions",
+        Part::Tools => "descriptions of tools",
+        Part::Summary => "summary of what came before",
+        Part::Messages => "messages to it",
+        Part::Words => "its own words and thoughts",
+        Part::Calls => "what it asked of tools",
+        Part::Results => "what tools answered",
     }
 }
 
@@ -111,6 +167,9 @@ fn money(page: &mut Sheet<'_>, task: &TaskView, world: &World) {
     }
 }
 
+/// The columns of a bar.
+const CELLS: usize = 20;
+
 struct Sheet<'a> {
     rows: Vec<Row>,
     columns: usize,
@@ -122,7 +181,7 @@ impl Sheet<'_> {
         if !self.rows.is_empty() {
             self.rows.push(Row::blank());
         }
-        self.rows.push(Row::new(vec![Span::decoration("   ", Role::Text), Span::new(words.to_owned(), Role::Title)]));
+        self.rows.push(Row::new(vec![Span::decoration("   ", Role::Text), Span::new(words.to_owned(), Role::Heading)]));
     }
 
     fn label(label: &str) -> Vec<Span> {
@@ -144,8 +203,32 @@ impl Sheet<'_> {
         }
     }
 
+    /// Says how much of a whole something is, in the line of the gauge above it.
+    fn share(&mut self, what: &str, tokens: u64, whole: u64) {
+        let percent = (tokens as f64 / whole.max(1) as f64 * 100.0).round();
+        let count = width::pad(&words::tokens(tokens), 8, width::Align::Right, "…");
+        let mut spans = Self::label("");
+        spans.push(Span::new(count, Role::Text));
+        spans.push(Span::new(format!("{percent:>5} %  "), Role::Muted));
+        spans.push(Span::new(what.to_owned(), Role::Muted));
+        let mut row = Row::new(spans);
+        row.truncate(self.columns.saturating_sub(1), self.cx.theme.glyphs.ellipsis);
+        self.rows.push(row);
+    }
+
+    /// Shows the last lines of what was printed.
+    fn tail(&mut self, printed: &str) {
+        let glyphs = self.cx.theme.glyphs;
+        let page = Page { width: self.columns.saturating_sub(LABEL + 4), unfolded: false, glyphs, zone: self.cx.zone };
+        for row in transcript::last_printed(printed, TAIL_ROWS, &page) {
+            let mut spans = Self::label("");
+            spans.push(Span::decoration(format!("{} ", glyphs.tree_down), Role::Faint));
+            spans.extend(row.spans);
+            self.rows.push(Row::new(spans));
+        }
+    }
+
     fn gauge(&mut self, label: &str, full: f64, words: &str) {
-        const CELLS: usize = 20;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and CELLS")]
         let filled = (full.clamp(0.0, 1.0) * CELLS as f64).round() as usize;
         let glyphs = &self.cx.theme.glyphs;

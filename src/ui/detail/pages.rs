@@ -14,7 +14,7 @@ use crate::ui::world::World;
 pub fn page_rows(state: &State, task: &TaskView, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
     match state.tab {
         Tab::Description => description(task, cx, columns),
-        Tab::Info => info::rows(task, world, cx, columns),
+        Tab::Info => info::rows(task, world, &state.tails, cx, columns),
         Tab::Log => log(state, task, cx, columns),
         Tab::Transcript | Tab::Diff => Vec::new(),
     }

@@ -1,7 +1,7 @@
 //! Which tab is open, and the transcripts of the tasks looked at last.
 
 use crate::base::TaskId;
-use crate::ui::detail::diff::DiffState;
+use crate::ui::detail::Tails;
 use crate::ui::field::Field;
 use crate::ui::transcript::Transcript;
 
@@ -42,7 +42,8 @@ pub struct State {
     pub tab: Tab,
     /// The one looked at last comes last.
     transcripts: Vec<Transcript>,
-    pub diff: DiffState,
+    /// What processes in the background print.
+    pub tails: Tails,
     /// The first row that is seen of description, info or log.
     pub top: usize,
     /// What is looked for in diff, description, info or log.
@@ -81,16 +82,15 @@ impl State {
     /// Forgets everything that was read, after updates were left out.
     pub fn forget(&mut self) {
         self.transcripts.clear();
-        self.diff = DiffState::default();
     }
 
     pub fn forget_task(&mut self, task: TaskId) {
         self.transcripts.retain(|transcript| transcript.task != task);
+        self.tails.forget(task);
     }
 
     pub fn forget_layouts(&self) {
         self.transcripts.iter().for_each(Transcript::forget_layouts);
-        self.diff.forget_layout();
     }
 
     pub fn show(&mut self, tab: Tab) {

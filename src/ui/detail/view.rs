@@ -1,7 +1,7 @@
 //! Drawing of the detail: whichever tab is open.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::engine::snapshot::TaskView;
@@ -10,23 +10,40 @@ use crate::theme::Role;
 use crate::ui::detail::{State, Tab, page_rows};
 use crate::ui::msg::Cx;
 use crate::ui::paint;
+use crate::ui::review;
 use crate::ui::transcript;
 use crate::ui::words;
 use crate::ui::world::World;
 
-/// Draws the open tab of a task into `area`.
-pub fn view(state: &State, with: transcript::View<'_>, world: &World, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
-    let Some(task) = with.task.filter(|_| !area.is_empty()) else { return };
+/// What the open tab is drawn with.
+#[derive(Clone, Copy)]
+pub struct With<'a> {
+    pub transcript: transcript::View<'a>,
+    pub review: &'a review::State,
+    /// The key that sends remarks.
+    pub send: &'a str,
+    pub world: &'a World,
+}
+
+/// Draws the open tab of a task into `area`. Returns where the cursor is, if something is being written there.
+pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let task = with.transcript.task.filter(|_| !area.is_empty())?;
     let (area, search) = split_search(state, task, area);
+    let mut cursor = None;
     match state.tab {
         Tab::Transcript => {
             if let Some(transcript) = state.transcript(task.node.id) {
-                transcript::view(transcript, with, cx, area, buffer);
+                transcript::view(transcript, with.transcript, cx, area, buffer);
             }
         }
-        Tab::Diff => diff(state, cx, area, buffer),
+        Tab::Diff => {
+            let needle = state.search.shown().to_lowercase();
+            let focused = with.transcript.focused;
+            let how = review::With { focused, needle: &needle, send: with.send };
+            cursor = review::view(with.review, how, cx, area, buffer);
+        }
         Tab::Description | Tab::Info | Tab::Log => {
-            let rows = page_rows(state, task, world, cx, usize::from(area.width));
+            let rows = page_rows(state, task, with.world, cx, usize::from(area.width));
             draw_rows(&rows, state.top, &state.search.shown().to_lowercase(), cx, area, buffer);
         }
     }
@@ -39,6 +56,7 @@ pub fn view(state: &State, with: transcript::View<'_>, world: &World, cx: &Cx<'_
             buffer.set_style(Rect { x: end, width: 1, ..line }, theme.style(Role::Cursor));
         }
     }
+    cursor
 }
 
 /// Splits off the line of the search, if there is one: where, what, and whether it is being written.
@@ -55,37 +73,6 @@ pub fn split_search(state: &State, task: &TaskView, area: Rect) -> (Rect, Option
     }
     let upper = Rect { height: area.height - 1, ..area };
     (upper, Some((Rect { y: upper.bottom(), height: 1, ..area }, text, writing)))
-}
-
-fn diff(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
-    let words = if let Some(problem) = state.diff.problem() {
-        Some((problem.to_owned(), Role::Error))
-    } else if state.diff.text().is_some_and(|text| text.trim().is_empty()) {
-        Some(("Nothing has changed.".to_owned(), Role::Muted))
-    } else if state.diff.text().is_none() {
-        Some(("Comparing …".to_owned(), Role::Muted))
-    } else {
-        None
-    };
-    if let Some((words, role)) = words {
-        let lines = transcript::plain(&words, role, usize::from(area.width).saturating_sub(6));
-        for (row, y) in lines.iter().zip(area.height / 3..area.height) {
-            let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(3), ..area };
-            paint::line(buffer, inner, y, &row.line(cx.theme));
-        }
-        return;
-    }
-    let laid = state.diff.laid(usize::from(area.width), cx.theme.glyphs);
-    let height = usize::from(area.height);
-    let top = state.diff.top.min(laid.len.saturating_sub(height));
-    draw_rows(&laid.window(top, height), 0, &state.search.shown().to_lowercase(), cx, area, buffer);
-    paint::scrollbar(buffer, area, cx.theme, top, height, laid.len);
-    if let Some(row) = laid.starts.get(state.diff.file).and_then(|row| row.checked_sub(state.diff.top))
-        && row < usize::from(area.height)
-    {
-        let y = u16::try_from(row).unwrap_or(0);
-        paint::text(buffer, area, (0, y), cx.theme.glyphs.selected, cx.theme.style(Role::Accent));
-    }
 }
 
 fn draw_rows(rows: &[Row], top: usize, needle: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {

@@ -1,6 +1,7 @@
 //! A list that narrows while one types: palette, help, projects, colours, places for a task.
 
-use crate::base::{ProjectId, TaskId};
+use crate::base::{ProjectId, TaskId, TurnId};
+use crate::engine::review::Range;
 use crate::model::task::Colour;
 use crate::text::fuzzy::{Fuzzy, Names};
 use crate::ui::action::Action;
@@ -15,9 +16,20 @@ const MOST: usize = 200;
 pub enum Pick {
     Act(Action),
     Colour(TaskId, Option<Colour>),
-    MoveBelow { task: TaskId, parent: TaskId },
+    MoveBelow {
+        task: TaskId,
+        parent: TaskId,
+    },
     Project(ProjectId),
     Theme(String),
+    /// A file of the diff.
+    File(usize),
+    /// What the diff is to show.
+    Compare(Range),
+    /// The first of two turns between which the diff is to be.
+    CompareFrom(TurnId),
+    /// Who does the work of the task that is being made below this list.
+    Profile(Option<String>),
 }
 
 /// One line of the list.

@@ -14,7 +14,7 @@ use crate::ui::paint;
 /// The rows of one place.
 const ROWS: u16 = 2;
 
-fn frame(screen: Rect) -> Rect {
+pub(super) fn frame(screen: Rect) -> Rect {
     middle(screen, 104, 28)
 }
 
@@ -32,7 +32,7 @@ fn list(find: &Find, screen: Rect) -> (Rect, usize) {
 }
 
 /// Returns which place of the list lies under a point of the screen.
-pub fn hit_at(find: &Find, screen: Rect, at: Position) -> Option<usize> {
+pub(super) fn hit_at(find: &Find, screen: Rect, at: Position) -> Option<usize> {
     let (list, top) = list(find, screen);
     let place = top + usize::from(at.y.checked_sub(list.y)? / ROWS);
     (list.contains(at) && place < find.hits().len()).then_some(place)

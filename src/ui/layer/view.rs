@@ -8,9 +8,11 @@ use crate::text::width::Align::{Left, Right};
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
+use crate::ui::action::Action;
 use crate::ui::field::Field;
-use crate::ui::layer::find_view;
-use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt};
+use crate::ui::layer::{
+    Board, BoardKind, Chooser, Confirm, Layer, Prompt, PromptFor, find_view, merge_view, rewind_view,
+};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
@@ -28,6 +30,14 @@ pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
         }
         Layer::Board(board) => {
             self::board(board, model, cx, screen, buffer);
+            None
+        }
+        Layer::Merge(merge) => {
+            merge_view::view(merge, model, cx, screen, buffer);
+            None
+        }
+        Layer::Rewind(picker) => {
+            rewind_view::view(picker, model, cx, screen, buffer);
             None
         }
     }
@@ -89,8 +99,54 @@ fn place(chooser: &Chooser, screen: Rect) -> Place {
     Place { frame, list, lines, top }
 }
 
+/// What a click on a layer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// A line of it.
+    Line(usize),
+    Yes,
+    No,
+    /// The layer, but nothing on it.
+    Nothing,
+    Outside,
+}
+
+/// Returns what a click means while `layer` is on top.
+pub fn hit(layer: &Layer, model: &Model, screen: Rect, at: Position) -> Hit {
+    let within = |area: Rect, line: Option<usize>| match line {
+        Some(line) => Hit::Line(line),
+        None if area.contains(at) => Hit::Nothing,
+        None => Hit::Outside,
+    };
+    match layer {
+        Layer::Choose(chooser) => within(place(chooser, screen).frame, item_at(chooser, screen, at)),
+        Layer::Find(find) => within(find_view::frame(screen), find_view::hit_at(find, screen, at)),
+        Layer::Prompt(_) => within(middle(screen, 72, 4), None),
+        Layer::Board(board) => {
+            let (area, list, top) = board_place(board, screen);
+            let line = list.contains(at).then(|| top + usize::from(at.y - list.y)).filter(|line| *line < board.len);
+            within(area, line)
+        }
+        // What they would do is said by keys: a click beside the words changes and loses nothing.
+        Layer::Merge(_) | Layer::Rewind(_) => Hit::Nothing,
+        Layer::Confirm(confirm) => {
+            let (area, text, lines) = confirm_place(confirm, screen);
+            let (yes, no) = confirm_keys(model);
+            let y = text.y + u16::try_from(lines.len() + 1).unwrap_or(0).min(text.height.saturating_sub(1));
+            let column = usize::from(at.x.saturating_sub(text.x));
+            let yes_end = width::of(&yes) + YES.len();
+            match column {
+                _ if at.y != y || at.x < text.x => within(area, None),
+                column if column < yes_end => Hit::Yes,
+                column if column < yes_end + width::of(&no) + NO.len() => Hit::No,
+                _ => within(area, None),
+            }
+        }
+    }
+}
+
 /// Returns which item of a list a place on the screen belongs to.
-pub fn item_at(chooser: &Chooser, screen: Rect, at: Position) -> Option<usize> {
+fn item_at(chooser: &Chooser, screen: Rect, at: Position) -> Option<usize> {
     let place = place(chooser, screen);
     if !place.list.contains(at) {
         return None;
@@ -163,12 +219,20 @@ fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Po
     let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
     if let Some(problem) = &prompt.problem {
         paint::text(buffer, inner, (3, 1), problem, cx.theme.style(Role::Error));
+    } else if matches!(prompt.purpose, PromptFor::NewTask { .. }) {
+        let who = prompt.profile.as_deref().unwrap_or("the usual one");
+        let end = paint::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
+        let at = end.saturating_sub(inner.x);
+        paint::text(buffer, inner, (at, 1), &width::visible(who), cx.theme.style(Role::Text));
     }
     cursor
 }
 
-fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
-    let theme = cx.theme;
+const YES: &str = " yes   ";
+const NO: &str = " no";
+
+/// Returns where a confirmation lies, where its words are, and the words.
+fn confirm_place(confirm: &Confirm, screen: Rect) -> (Rect, Rect, Vec<words::Row>) {
     let room = usize::from(screen.width.saturating_sub(8)).min(66);
     let lines: Vec<_> = confirm
         .lines
@@ -180,35 +244,62 @@ fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: 
         .collect();
     let area =
         middle(screen, u16::try_from(room + 6).unwrap_or(u16::MAX), u16::try_from(lines.len() + 4).unwrap_or(u16::MAX));
-    let inner = open(area, &confirm.title, cx, buffer);
-    let text = Rect { x: inner.x + 2, width: inner.width.saturating_sub(3), ..inner };
+    let text = Rect {
+        x: area.x + 3,
+        y: area.y + 1,
+        width: area.width.saturating_sub(5),
+        height: area.height.saturating_sub(2),
+    };
+    (area, text, lines)
+}
+
+fn confirm_keys(model: &Model) -> (String, String) {
+    let contexts = model.contexts();
+    let key = |action| model.keymap.shown(&contexts, action).map(ToString::to_string).unwrap_or_default();
+    (key(Action::Yes), key(Action::No))
+}
+
+fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let (area, text, lines) = confirm_place(confirm, screen);
+    open(area, &confirm.title, cx, buffer);
     for (row, y) in lines.iter().zip(0..text.height) {
         paint::line(buffer, text, y, &row.line(theme));
     }
-    let contexts = model.contexts();
-    let key = |action| model.keymap.shown(&contexts, action).map(ToString::to_string).unwrap_or_default();
-    let keys = Line::from(vec![
-        Span::styled(key(crate::ui::action::Action::Yes), theme.style(Role::Key)),
-        Span::raw(" yes   "),
-        Span::styled(key(crate::ui::action::Action::No), theme.style(Role::Key)),
-        Span::raw(" no"),
-    ]);
+    let (yes, no) = confirm_keys(model);
+    let key = theme.style(Role::Key);
+    let keys = Line::from(vec![Span::styled(yes, key), Span::raw(YES), Span::styled(no, key), Span::raw(NO)]);
     let y = u16::try_from(lines.len() + 1).unwrap_or(0);
     paint::line(buffer, text, y.min(text.height.saturating_sub(1)), &keys);
 }
 
-fn board(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+/// Returns where a board lies, where its lines are, and which of them is the first that is seen.
+fn board_place(board: &Board, screen: Rect) -> (Rect, Rect, usize) {
     let area = Rect { y: screen.y + 1, height: screen.height.saturating_sub(2), ..screen };
+    let area = match board.kind {
+        BoardKind::Agents => area,
+        BoardKind::Settings => middle(area, 72, u16::try_from(board.len + 4).unwrap_or(12)),
+    };
+    let list = Rect {
+        x: area.x + 1,
+        y: area.y + 2,
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(3),
+    };
+    (area, list, (board.cursor.chosen + 1).saturating_sub(usize::from(list.height)))
+}
+
+fn board(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     match board.kind {
-        BoardKind::Agents => agents(board, model, cx, area, buffer),
-        BoardKind::Settings => settings(board, model, cx, area, buffer),
+        BoardKind::Agents => agents(board, model, cx, screen, buffer),
+        BoardKind::Settings => settings(board, model, cx, screen, buffer),
     }
 }
 
-fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+fn agents(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
+    let (area, list, top) = board_place(board, screen);
     let inner = open(area, "agents", cx, buffer);
-    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     let wide = usize::from(inner.width);
     let title_room = wide.saturating_sub(62).max(12);
     let column = |text: &str, columns: usize, align| width::pad(text, columns, align, theme.glyphs.ellipsis);
@@ -225,8 +316,6 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Bu
     if board.tasks.is_empty() {
         paint::text(buffer, list, (3, 1), "No agent is at work.", theme.style(Role::Muted));
     }
-    let height = usize::from(list.height);
-    let top = (board.cursor.chosen + 1).saturating_sub(height);
     for ((at, id), y) in board.tasks.iter().enumerate().skip(top).zip(0..list.height) {
         let Some(task) = model.world.task(*id) else { continue };
         let row = Rect { y: list.y + y, height: 1, ..list };
@@ -249,7 +338,7 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Bu
     }
 }
 
-fn settings(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     let settings = &model.settings;
     let on = |on: bool| if on { "on" } else { "off" }.to_owned();
@@ -262,11 +351,11 @@ fn settings(board: &Board, model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut 
         on(settings.notify_bell),
         on(settings.mouse),
     ];
-    let area = middle(area, 72, u16::try_from(values.len() + 4).unwrap_or(12));
-    let inner = open(area, "settings", cx, buffer);
-    let lines = crate::ui::update::SETTINGS.iter().zip(values).enumerate();
-    for ((at, (label, value)), y) in lines.zip(1..inner.height) {
-        let row = Rect { y: inner.y + y, height: 1, ..inner };
+    let (area, list, top) = board_place(board, screen);
+    open(area, "settings", cx, buffer);
+    let lines = crate::ui::update::SETTINGS.iter().zip(values).enumerate().skip(top);
+    for ((at, (label, value)), y) in lines.zip(0..list.height) {
+        let row = Rect { y: list.y + y, height: 1, ..list };
         paint::text(buffer, row, (3, 0), label, theme.style(Role::Text));
         paint::text(buffer, row, (32, 0), &crate::base::sanitize::line(&value), theme.style(Role::Accent));
         if at == board.cursor.chosen {

@@ -11,7 +11,7 @@ use crate::model::conversation::{Thought, ToolUse, Wire};
 use crate::model::event::{
     AssistantText, Event, MessagesConsumed, ResumeShape, RunStarted, StopReason, ToolResult, TurnEnded,
 };
-use crate::model::fold::{ContextSize, UsageTotals};
+use crate::model::fold::ContextSize;
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
 use crate::model::task::{Colour, Status, TaskNode};
@@ -59,24 +59,9 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 fn view(id: TaskId, title: &str, status: Status, activity: Activity) -> TaskView {
-    let mut node = TaskNode::new(id, title, "worker", ago(3_600));
+    let mut node = TaskNode::new(id, title, "engineer", ago(3_600));
     node.status = status;
-    TaskView {
-        node,
-        activity,
-        since: None,
-        alive: status == Status::InProgress,
-        waits: None,
-        retry: None,
-        asks: Vec::new(),
-        unread: Vec::new(),
-        usage: UsageTotals::default(),
-        turns: 0,
-        processes: Vec::new(),
-        last: None,
-        model: None,
-        diff: None,
-    }
+    TaskView { activity, alive: status == Status::InProgress, ..TaskView::of(node) }
 }
 
 fn used(view: &mut TaskView, tokens: u64, cost: u64) {
@@ -161,6 +146,7 @@ pub fn snapshot() -> Snapshot {
         budget: None,
         max_running: 8,
         model: Some("sonnet".to_owned()),
+        profiles: Vec::new(),
     };
     Snapshot { project, root: ids.root, tasks, quiet: false }
 }

@@ -9,10 +9,11 @@ use ratatui::buffer::Buffer;
 
 use crate::base::keys::{Chord, Input, Key};
 use crate::base::{TaskId, Timestamp};
-use crate::engine::command::Command;
+use crate::engine::command::{Abilities, Command};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::review::Notes;
 use crate::ui::testing::{Ids, events, snapshot};
 use crate::ui::{Cx, Effect, Model, Msg, Redraw, Settings, Setup, update, view};
 
@@ -37,7 +38,14 @@ impl Screen {
     }
 
     pub fn of(columns: u16, rows: u16, snapshot: Snapshot) -> Self {
-        let setup = Setup { snapshot, keys: BTreeMap::new(), settings: Settings::default(), drafts: Vec::new() };
+        let setup = Setup {
+            snapshot,
+            keys: BTreeMap::new(),
+            settings: Settings::default(),
+            drafts: Vec::new(),
+            reviews: Notes::default(),
+            abilities: Abilities::ALL,
+        };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);
         let theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE);
@@ -119,10 +127,19 @@ impl Screen {
 
     fn drawn(&self) -> Terminal<TestBackend> {
         let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
+        terminal.draw(|frame| self.draw(frame)).unwrap();
+        terminal
+    }
+
+    /// Draws into a frame, as the app does.
+    pub fn draw(&self, frame: &mut ratatui::Frame<'_>) {
         let zone = jiff::tz::TimeZone::UTC;
         let cx = Cx { now: self.now, size: self.size, theme: &self.theme, zone: &zone };
-        terminal.draw(|frame| view(&self.model, &cx, frame)).unwrap();
-        terminal
+        view(&self.model, &cx, frame);
+    }
+
+    pub fn task(&self, id: TaskId) -> &crate::engine::snapshot::TaskView {
+        self.model.world.task(id).unwrap()
     }
 
     /// Returns what is drawn, cell by cell.

@@ -2,7 +2,7 @@
 
 use crate::base::sanitize;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
-use crate::model::message::{Message, Source, TreeAction};
+use crate::model::message::{self, Message, Source, TreeAction};
 use crate::ui::transcript::entry::{Entry, Id, Kind, Output, Reached, Summary, Tone, Tool};
 use crate::ui::words;
 
@@ -120,6 +120,9 @@ impl Fold {
                     _ => false,
                 });
             }
+            Body::Granted(it) => {
+                self.notice(event, Tone::Quiet, format!("the agent {}", sanitize::line(&it.grant.to_string())), "");
+            }
             Body::BudgetWarning(it) => {
                 self.notice(event, Tone::Warn, format!("{} of {} spent", it.spent, it.limit), "");
             }
@@ -144,7 +147,7 @@ impl Fold {
                 let text = format!("something that this version does not know: {}", sanitize::line(&unknown.kind));
                 self.notice(event, Tone::Quiet, text, unknown.body.as_str());
             }
-            Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::TaskChanged(_) => {}
+            Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
         }
     }
 
@@ -189,6 +192,10 @@ impl Fold {
             reply,
         };
         let kind = match &message.from {
+            Source::User if !message.is_written() => {
+                let begun = message.body == message::BEGIN;
+                quiet(if begun { "you started this task" } else { "you let it go on" }, "")
+            }
             Source::User => Kind::Said {
                 message: message.id,
                 text: message.body.clone(),
@@ -246,6 +253,7 @@ fn tree_word(action: TreeAction) -> &'static str {
         TreeAction::Closed => "closed",
         TreeAction::Reset => "reset",
         TreeAction::Deleted => "deleted",
+        TreeAction::Restored => "brought back",
         TreeAction::Stopped => "stopped",
     }
 }

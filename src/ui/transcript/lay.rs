@@ -15,7 +15,7 @@ use crate::theme::{Glyphs, Role};
 use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone};
 use crate::ui::words;
 
-pub use prose::{markdown_page, plain, prose};
+pub use prose::{last_printed, markdown_page, plain, prose};
 pub use tool::{Open, open, shown_name, subject};
 
 /// The columns before what an entry says.

@@ -155,8 +155,8 @@ fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buf
     } else if !with.model {
         &[
             "No model is set up yet, so nobody can answer.",
-            "Set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again,",
-            "or see `mxd config` for every other way.",
+            "Type /set_up to be asked for what is missing,",
+            "or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.",
         ]
     } else if with.task.is_some_and(|task| task.node.parent.is_none()) {
         &[

@@ -41,6 +41,15 @@ impl FilterMode {
     }
 }
 
+impl State {
+    /// Returns what is special about what is shown, in a few words.
+    pub fn note(&self) -> String {
+        let mode = Some(self.mode()).filter(|mode| *mode != FilterMode::All).map(FilterMode::word);
+        let sort = (self.sort() == Sort::Attention).then_some("by attention");
+        mode.into_iter().chain(sort).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// In what order they are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sort {

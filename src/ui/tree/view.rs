@@ -104,6 +104,13 @@ fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Ro
     let title = if title.trim().is_empty() { "untitled".into() } else { title };
     left.push(Span::styled(paint::fit(&title, room.max(3), glyphs).into_owned(), title_style(theme, task, row)));
     left.extend(below);
+    if let Some(profile) = task.node.unusual_profile() {
+        let words = format!(" {}", sanitize::line(profile));
+        let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
+        if used + width::of(&words) + Line::from(right.clone()).width() + 2 <= usize::from(area.width) {
+            left.push(Span::styled(words, theme.style(Role::Faint)));
+        }
+    }
     if state.sort() == Sort::Attention {
         // Out of its place in the tree a task says where it belongs.
         let above = task.node.parent.filter(|parent| *parent != world.root());
@@ -140,7 +147,7 @@ fn below(world: &World, theme: &Theme, row: &Row) -> Vec<Span<'static>> {
     let own_asks = task.map_or(0, |task| task.asks.len());
     let own_works = task.is_some_and(TaskView::is_working);
     let sum = world.sum(row.id);
-    let mut marks = Vec::new();
+    let mut marks = task.map(|task| work_marks(task, theme)).unwrap_or_default();
     let asks = sum.asks - own_asks.min(sum.asks);
     if asks > 0 {
         marks.push((format!("{}{asks}", theme.glyphs.ask), Role::Ask));
@@ -155,7 +162,7 @@ fn below(world: &World, theme: &Theme, row: &Row) -> Vec<Span<'static>> {
         if working > 0 {
             marks.push((format!("{}{working}", theme.glyphs.working), Role::Working));
         }
-        if marks.is_empty() {
+        if failed + working + asks == 0 {
             marks.push((format!("+{}", sum.tasks - 1), Role::Faint));
         }
     } else if asks == 0 && world.attention_below(row.id) == Attention::Failed {
@@ -163,6 +170,23 @@ fn below(world: &World, theme: &Theme, row: &Row) -> Vec<Span<'static>> {
     }
     let spaced = marks.into_iter().flat_map(|(text, role)| [Span::raw(" "), Span::styled(text, theme.style(role))]);
     spaced.collect()
+}
+
+/// Returns what is to be known about a branch before it is merged: that it would conflict with another one at work,
+/// and, when the work is done, how far it is behind.
+fn work_marks(task: &TaskView, theme: &Theme) -> Vec<(String, Role)> {
+    let mut marks = Vec::new();
+    if task.node.status == Status::Closed {
+        return marks;
+    }
+    if !task.clashes.is_empty() {
+        marks.push((format!("{}{}", theme.glyphs.clash, task.clashes.len()), Role::Warn));
+    }
+    let behind = task.drift.map_or(0, |drift| drift.behind);
+    if behind > 0 && task.node.status == Status::Passed {
+        marks.push((format!("{}{behind}", theme.glyphs.arrow_down), Role::Muted));
+    }
+    marks
 }
 
 fn right_side(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Row) -> Vec<Span<'static>> {

@@ -11,7 +11,10 @@ use crate::ui::layer::{Board, BoardKind, Deed, Layer};
 use crate::ui::layout::{self, Pane};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
-use crate::ui::update::{Out, act_asks, act_composer, act_detail, act_tree, ending, finding, go_to, input, picks};
+use crate::ui::update::{
+    Out, act_asks, act_composer, act_detail, act_merge, act_review, act_rewind, act_tree, ending, finding, go_to,
+    input, picks,
+};
 
 /// What works also while a layer lies over the panes.
 const ABOVE_ALL: &[Action] =
@@ -20,8 +23,12 @@ const ABOVE_ALL: &[Action] =
 /// Does what `action` says. `key` is the one that asked for it, if a key did.
 pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
     // What lies on top has the keys: nothing behind it moves.
-    if !model.layers.is_empty() && action.entry().contexts == [Context::Anywhere] && !ABOVE_ALL.contains(&action) {
-        return;
+    if let Some(layer) = model.layers.last() {
+        let contexts = action.entry().contexts;
+        let belongs = layer.contexts().iter().any(|context| contexts.contains(context));
+        if contexts.contains(&Context::Anywhere) && !belongs && !ABOVE_ALL.contains(&action) {
+            return;
+        }
     }
     let task = model.selected();
     match action {
@@ -44,7 +51,12 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         Action::NextTask => model.tree.step(1),
         Action::PreviousTask => model.tree.step(-1),
         Action::ShowTranscript => show(model, Tab::Transcript),
-        Action::ShowDiff => show(model, Tab::Diff),
+        Action::ShowDiff => {
+            if !act_merge::show_diff(model) && !act_rewind::show_diff(model, out) {
+                act_asks::look_at_work(model);
+                show(model, Tab::Diff);
+            }
+        }
         Action::ShowDescription => show(model, Tab::Description),
         Action::ShowInfo => show(model, Tab::Info),
         Action::ShowLog => show(model, Tab::Log),
@@ -64,6 +76,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         }
         Action::Withdraw => act_composer::withdraw(model, cx, out),
         Action::Cancel => ending::cancel(model, cx, out),
+        Action::SetUp => out.effect(Effect::SetUp),
         Action::Suspend => out.effect(Effect::Suspend),
         Action::Redraw => out.effect(Effect::Redraw),
         Action::Quit => ending::quit(model, cx, out),
@@ -101,6 +114,17 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
             Pane::Asks | Pane::Detail | Pane::Composer => act_detail::act(model, action, cx, out),
         },
 
+        Action::Merge
+        | Action::DoMerge
+        | Action::MergeBase
+        | Action::TellAgent
+        | Action::Verify
+        | Action::CatchUp
+        | Action::UndoMerge => act_merge::act(model, action, cx, out),
+        Action::Rewind | Action::RewindWhat | Action::GoBack | Action::Redo | Action::Fork | Action::EditResend => {
+            act_rewind::act(model, action, cx, out)
+        }
+
         Action::Choose => act_asks::choose(model, key, cx, out),
         Action::WriteAnswer => model.asks.write(),
         Action::Later => model.asks.put_aside(),
@@ -128,6 +152,30 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         | Action::NextFile
         | Action::PreviousFile
         | Action::Reload => act_detail::act(model, action, cx, out),
+        Action::NextHunk
+        | Action::PreviousHunk
+        | Action::NextUnseen
+        | Action::PreviousUnseen
+        | Action::NextComment
+        | Action::PreviousComment
+        | Action::GoToFile
+        | Action::Seen
+        | Action::SeenFile
+        | Action::Comment
+        | Action::RemoveComment
+        | Action::SendReview
+        | Action::KeepComment
+        | Action::Compare
+        | Action::SideBySide
+        | Action::IgnoreSpaces
+        | Action::MoreContext
+        | Action::LessContext => {
+            // From the palette it means the diff, whatever is open.
+            if model.detail.tab != Tab::Diff {
+                show(model, Tab::Diff);
+            }
+            act_review::act(model, action, cx, out);
+        }
 
         Action::Send => match model.focus {
             Pane::Asks => act_asks::send(model, cx, out),
@@ -138,6 +186,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         Action::Accept => accept(model, Accepted::Plain, cx, out),
         Action::AcceptTab => act_composer::accept(model, cx, out),
         Action::AcceptDraft => accept(model, Accepted::Draft, cx, out),
+        Action::ChooseProfile => picks::open_profiles(model),
         Action::Yes => yes(model, cx, out),
         Action::No => {
             model.layers.pop();
@@ -315,6 +364,9 @@ fn go_to_other(model: &mut Model, cx: &Cx<'_>) {
 
 fn open_editor(model: &mut Model, out: &mut Out) {
     let task = model.selected();
+    if model.focus == Pane::Detail && model.is_commenting() {
+        return act_review::open_editor(model, out);
+    }
     if model.focus == Pane::Asks {
         if let Some((_, id)) = model.asks.chosen() {
             let text = model.asks.draft(id).map(Field::content).unwrap_or_default();
@@ -331,7 +383,7 @@ fn accept(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
         Some(Layer::Choose(_)) => return picks::pick(model, cx, out),
         Some(Layer::Find(_)) => return finding::accept(model, cx),
         Some(Layer::Prompt(_)) => return picks::prompted(model, how, cx, out),
-        Some(Layer::Confirm(_) | Layer::Board(_)) => return,
+        Some(Layer::Confirm(_) | Layer::Board(_) | Layer::Merge(_) | Layer::Rewind(_)) => return,
         None => {}
     }
     match model.focus {
@@ -345,7 +397,10 @@ fn accept(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
 fn yes(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some(Layer::Confirm(confirm)) = model.layers.pop() else { return };
     match confirm.deed {
-        Deed::Command(command) => out.command(model, command, Expect::Plain(Some("done")), cx),
+        Deed::Command(command) => {
+            act_rewind::done(model);
+            out.command(model, command, Expect::Plain(Some("done")), cx);
+        }
         Deed::Quit => ending::leave(model, cx, out),
     }
 }

@@ -22,6 +22,18 @@ pub fn next(model: &mut Model, cx: &Cx<'_>) {
     }
 }
 
+/// Goes to the task whose work a question is about, to look at it. The question stays open.
+pub fn look_at_work(model: &mut Model) {
+    if model.focus != Pane::Asks {
+        return;
+    }
+    if let Some((task, _)) = model.asks.chosen() {
+        model.tree.select(&model.world, task);
+        model.came_from = Pane::Asks;
+        model.focus = Pane::Detail;
+    }
+}
+
 /// Opens one question, and comes back to where one was when it is answered.
 pub fn open(model: &mut Model, ask: AskId) {
     model.asks.open(ask);

@@ -1,17 +1,17 @@
 //! Writing to a task.
 
 use crate::base::TaskId;
-use crate::engine::command::Command;
+use crate::engine::command::{Abilities, Command};
 use crate::engine::update::Level;
 use crate::model::message::Source;
-use crate::ui::action::TABLE;
+use crate::ui::action::{Entry, TABLE};
 use crate::ui::composer::{Offer, Popup, Trigger};
 use crate::ui::effect::Effect;
 use crate::ui::layout::Pane;
 use crate::ui::list::Cursor;
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
-use crate::ui::update::{Out, act};
+use crate::ui::update::{Out, act, act_review};
 
 /// How many completions are offered at most.
 const OFFERS: usize = 30;
@@ -52,7 +52,8 @@ pub fn withdraw(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 /// Runs what was written as `/name`.
 fn command(model: &mut Model, name: &str, cx: &Cx<'_>, out: &mut Out) {
-    let found = TABLE.iter().find(|entry| entry.name == name && entry.in_palette());
+    let offered = |entry: &&Entry| entry.in_palette() && entry.action.is_offered(model.abilities);
+    let found = TABLE.iter().filter(offered).find(|entry| entry.name == name);
     let Some(entry) = found else {
         let near = crate::ui::action::Action::nearest(name).map(|name| format!("; the nearest is /{name}"));
         let words = format!("there is no command /{name}{}", near.unwrap_or_default());
@@ -69,7 +70,7 @@ pub fn written(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
     let Some((trigger, start, query)) = model.composer.written(task) else { return };
     let offers = match trigger {
-        Trigger::Command => commands(&query),
+        Trigger::Command => commands(&query, model.abilities),
         Trigger::Mention => {
             out.effect(Effect::ListFiles { task, query: query.clone() });
             tasks(model, &query)
@@ -84,9 +85,10 @@ fn set_popup(model: &mut Model, trigger: Trigger, start: usize, query: String, o
         (!offers.is_empty()).then(|| Popup { trigger, start, query, offers, cursor: Cursor::default() });
 }
 
-fn commands(query: &str) -> Vec<Offer> {
+fn commands(query: &str, abilities: Abilities) -> Vec<Offer> {
     let query = query.to_lowercase();
-    let entries = TABLE.iter().filter(|entry| entry.in_palette() && entry.name.contains(&query));
+    let offered = TABLE.iter().filter(|entry| entry.in_palette() && entry.action.is_offered(abilities));
+    let entries = offered.filter(|entry| entry.name.contains(&query));
     let offers = entries.map(|entry| Offer {
         label: format!("/{}", entry.name),
         note: entry.help.to_owned(),
@@ -155,6 +157,9 @@ pub fn accept(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 /// Moves between rows, and beyond the first and the last through what was said before.
 pub fn vertical(model: &mut Model, by: isize) {
+    if model.focus == Pane::Detail {
+        return act_review::vertical(model, by);
+    }
     if model.focus == Pane::Asks {
         let width = usize::from(model.layout.asks.width).saturating_sub(7).max(1);
         if let Some(field) = model.asks.field() {

@@ -1,6 +1,8 @@
 //! Actions on what is shown of a task.
 
-use crate::base::{AskId, EventId, TaskId};
+use ratatui::layout::Position;
+
+use crate::base::{AskId, EventId, MessageId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
 use crate::text::Row;
@@ -12,7 +14,7 @@ use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::{Direction, Id, Kind, Page, Target, Transcript};
 use crate::ui::update::act::Step;
-use crate::ui::update::{Out, act_asks, settle};
+use crate::ui::update::{Out, act_asks, act_review, settle};
 
 /// Calls `with` with the transcript that is looked at, how it is laid out, and its rows on the screen.
 fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Transcript, &Page<'_>, usize) -> T) -> T {
@@ -44,12 +46,7 @@ pub fn step(model: &mut Model, step: Step, cx: &Cx<'_>) {
                 Step::Rows(_) | Step::Pages(_) => transcript.scroll(step.rows(height), page, height),
             }
         }),
-        Tab::Diff => {
-            let laid = model.detail.diff.laid(usize::from(area.width), cx.theme.glyphs);
-            let top = model.detail.diff.top.saturating_add_signed(step.rows(height));
-            model.detail.diff.top = top.min(laid.len.saturating_sub(height));
-            model.detail.diff.file = laid.file_at(model.detail.diff.top);
-        }
+        Tab::Diff => act_review::step(model, step, cx),
         Tab::Description | Tab::Info | Tab::Log => {
             let task = model.world.task(model.tree.selected());
             let rows = task.map(|task| page_rows(&model.detail, task, &model.world, cx, usize::from(area.width)).len());
@@ -125,6 +122,31 @@ fn on_transcript(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) 
     }
 }
 
+/// Returns the event of the entry that is looked at.
+pub fn current_event(model: &mut Model, cx: &Cx<'_>) -> Option<EventId> {
+    if model.detail.tab != Tab::Transcript {
+        return None;
+    }
+    with_transcript(model, cx, |it, page, height| {
+        let entry = it.current(page, height).and_then(|index| it.entry(index))?;
+        match entry.id {
+            Id::Event(event) => Some(event),
+            Id::Live(_) => None,
+        }
+    })
+}
+
+/// Returns what the person said there, if the entry that is looked at is that.
+pub fn current_message(model: &mut Model, cx: &Cx<'_>) -> Option<MessageId> {
+    with_transcript(model, cx, |it, page, height| {
+        let entry = it.current(page, height).and_then(|index| it.entry(index))?;
+        match &entry.kind {
+            Kind::Said { message, .. } => Some(*message),
+            _ => None,
+        }
+    })
+}
+
 fn pending_ask(transcript: &mut Transcript, page: &Page<'_>, height: usize) -> Option<AskId> {
     let entry = transcript.current(page, height).and_then(|index| transcript.entry(index))?;
     match &entry.kind {
@@ -133,7 +155,7 @@ fn pending_ask(transcript: &mut Transcript, page: &Page<'_>, height: usize) -> O
     }
 }
 
-fn copy(model: &mut Model, text: Option<String>, what: &str, cx: &Cx<'_>, out: &mut Out) {
+pub fn copy(model: &mut Model, text: Option<String>, what: &str, cx: &Cx<'_>, out: &mut Out) {
     match text.filter(|text| !text.is_empty()) {
         Some(text) => {
             let size = crate::base::text::size(text.len() as u64);
@@ -205,7 +227,11 @@ pub fn accept_search(model: &mut Model, cx: &Cx<'_>) {
 }
 
 /// A row of the detail was clicked: its entry is gone to, and unfolded if it was the current one already.
-pub fn click(model: &mut Model, row: usize, cx: &Cx<'_>) {
+pub fn click(model: &mut Model, at: Position, cx: &Cx<'_>) {
+    let row = usize::from(at.y.saturating_sub(model.layout.detail.y));
+    if model.detail.tab == Tab::Diff {
+        return act_review::click(model, at, cx);
+    }
     if model.detail.tab == Tab::Transcript {
         with_transcript(model, cx, |it, page, height| {
             if it.point_at(row, page, height) {
@@ -217,6 +243,9 @@ pub fn click(model: &mut Model, row: usize, cx: &Cx<'_>) {
 
 /// Esc: gives up what is being done here. Tells whether there was anything.
 pub fn back(model: &mut Model) -> bool {
+    if model.detail.tab == Tab::Diff && act_review::back(model) {
+        return true;
+    }
     if model.detail.searching || !model.detail.search.is_empty() {
         model.detail.searching = false;
         model.detail.search = Field::default();
@@ -247,41 +276,9 @@ pub fn other_side(model: &mut Model, cx: &Cx<'_>) -> Option<TaskId> {
 }
 
 fn on_diff(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
-    let area = settle::detail_area(model);
-    let (columns, height) = (usize::from(area.width), usize::from(area.height).max(1));
-    let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
-    let diff = &mut model.detail.diff;
     match action {
-        Action::NextFile | Action::PreviousFile => {
-            let by = if action == Action::NextFile { 1 } else { -1 };
-            diff.file = diff.file.saturating_add_signed(by).min(laid.starts.len().saturating_sub(1));
-            let row = laid.starts.get(diff.file).copied().unwrap_or(0);
-            diff.top = row.min(laid.len.saturating_sub(height));
-        }
-        Action::UnfoldEntry | Action::FoldToggle => {
-            diff.toggle(diff.file);
-            let laid = diff.laid(columns, cx.theme.glyphs);
-            let row = laid.starts.get(diff.file).copied().unwrap_or(0);
-            diff.top = diff.top.min(row).min(laid.len.saturating_sub(height));
-        }
-        Action::FoldAll => diff.fold_all(),
-        Action::UnfoldAll => diff.unfold_all(),
-        Action::Reload => {
-            diff.reload();
-            let task = model.selected();
-            out.effect(Effect::LoadDiff { task });
-        }
-        Action::CopyEntry => {
-            let text = diff.text().map(str::to_owned);
-            copy(model, text, "diff", cx, out);
-        }
-        Action::OpenPager => {
-            let text = diff.text().unwrap_or_default().to_owned();
-            let title = model.world.title(model.selected());
-            out.effect(Effect::OpenPager { title, text });
-        }
         Action::Search | Action::SearchNext | Action::SearchPrevious => page_search(model, action, cx),
-        _ => {}
+        _ => act_review::act(model, action, cx, out),
     }
 }
 
@@ -324,17 +321,12 @@ fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
     let area = settle::detail_area(model);
     let (columns, height) = (usize::from(area.width), usize::from(area.height).max(1));
     let needle = model.detail.search.shown().to_ascii_lowercase();
-    if needle.is_empty() {
-        return;
+    if model.detail.tab == Tab::Diff {
+        return act_review::find(model, direction == Direction::Forward, cx);
     }
-    let rows: Vec<String> = if model.detail.tab == Tab::Diff {
-        let laid = model.detail.diff.laid(columns, cx.theme.glyphs);
-        laid.window(0, laid.len).iter().map(Row::shown).collect()
-    } else {
-        let Some(task) = model.world.task(model.tree.selected()) else { return };
-        page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect()
-    };
-    let top = if model.detail.tab == Tab::Diff { &mut model.detail.diff.top } else { &mut model.detail.top };
+    let Some(task) = model.world.task(model.tree.selected()).filter(|_| !needle.is_empty()) else { return };
+    let rows: Vec<String> = page_rows(&model.detail, task, &model.world, cx, columns).iter().map(Row::shown).collect();
+    let top = &mut model.detail.top;
     let from = (*top).min(rows.len());
     let holds = |at: &usize| rows[*at].to_ascii_lowercase().contains(&needle);
     let found = match direction {

@@ -50,10 +50,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         Action::ResetTask => confirm_loss(model, task, "Reset", Command::Reset { task }, cx),
         Action::RestoreTask => out.command(model, Command::Restore { task }, Expect::Plain(Some("restored")), cx),
         Action::Filter => model.tree.filtering = true,
-        Action::FilterMode => {
-            model.tree.cycle_mode();
-            model.toasts.say(Level::Info, format!("tasks: {}", model.tree.mode().word()), cx.now);
-        }
+        Action::FilterMode => model.tree.cycle_mode(),
         Action::Sort => model.tree.cycle_sort(),
         Action::CostColumn => model.tree.cost = !model.tree.cost,
         _ => {}
@@ -88,12 +85,20 @@ fn new_task(model: &mut Model, place: Place) {
         field: Field::default(),
         purpose,
         problem: None,
+        profile: None,
     }));
 }
 
 pub fn prompt(model: &mut Model, title: &str, placeholder: &'static str, text: String, purpose: PromptFor) {
     let field = Field::with(text);
-    model.layers.push(Layer::Prompt(Prompt { title: title.to_owned(), placeholder, field, purpose, problem: None }));
+    model.layers.push(Layer::Prompt(Prompt {
+        title: title.to_owned(),
+        placeholder,
+        field,
+        purpose,
+        problem: None,
+        profile: None,
+    }));
 }
 
 fn reorder(model: &mut Model, by: isize, cx: &Cx<'_>, out: &mut Out) {

@@ -3,7 +3,6 @@
 use crate::base::{EventId, TaskId};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
-use crate::model::message::Source;
 use crate::model::{Body, Event, Live};
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
@@ -17,16 +16,18 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             let id = task.node.id;
             let before = model.world.task(id).and_then(|view| view.diff);
             let changed = before != task.diff;
+            let known = model.world.task(id).map(|view| view.processes.as_slice()).unwrap_or_default();
+            model.detail.tails.ended(id, known, &task.processes);
             model.pace.note(id, task.usage.tokens().total(), cx.now);
             if !model.world.put(*task) {
                 return;
             }
             // A diff that is looked at follows what the agent does.
             if changed && id == model.selected() && model.detail.tab == Tab::Diff {
-                model.detail.diff.reload();
-                out.effect(Effect::LoadDiff { task: id });
+                let request = model.review.reload();
+                out.effect(Effect::LoadDiff { task: id, request });
             } else if changed {
-                model.detail.diff.outdated(id);
+                model.review.outdated(id);
             }
             out.draw(Redraw::Lazy);
         }
@@ -36,6 +37,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
             model.detail.forget_task(task);
             let world = &model.world;
             model.composer.retain(|task| world.task(task).is_some());
+            model.review.retain(|task| world.task(task).is_some());
             out.draw(Redraw::Lazy);
         }
         Update::Event { task, event } => {
@@ -58,6 +60,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
         Update::Quiet => {}
         Update::Resync => {
             model.detail.forget();
+            model.review.forget();
             out.effect(Effect::TakeSnapshot);
         }
         Update::Ended => out.effect(Effect::Quit),
@@ -66,7 +69,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
 
 fn happened(model: &mut Model, task: TaskId, event: &Event) {
     if let Body::Message(message) = &event.body
-        && message.from == Source::User
+        && message.is_written()
     {
         model.composer.remember(task, &message.body);
     }
@@ -80,6 +83,13 @@ fn live_update(model: &mut Model, task: TaskId, live: &Live, cx: &Cx<'_>, out: &
         model.world.set_activity(task, *activity);
         out.draw(Redraw::Lazy);
     }
+    if let Live::ProcessOutput { process, text } = live {
+        model.detail.tails.push(task, process, text);
+        if task == model.tree.selected() && model.detail.tab == Tab::Info {
+            out.draw(Redraw::Lazy);
+        }
+        return;
+    }
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.live(live, cx.now);
         if task == model.tree.selected() {
@@ -92,6 +102,7 @@ pub fn snapshot(model: &mut Model, snapshot: Snapshot, out: &mut Out) {
     let other = snapshot.project.id != model.world.project.id;
     model.world.replace(snapshot);
     model.detail.forget();
+    model.review.forget();
     if other {
         model.tree = crate::ui::tree::State::new(&model.world);
         model.layers.clear();
@@ -109,7 +120,7 @@ pub fn page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[
     }
     if before.is_none() {
         let said = events.iter().filter_map(|event| match &event.body {
-            Body::Message(message) if message.from == Source::User => Some(message.body.as_str()),
+            Body::Message(message) if message.is_written() => Some(message.body.as_str()),
             _ => None,
         });
         said.for_each(|text| model.composer.remember(task, text));

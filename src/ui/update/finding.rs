@@ -5,7 +5,7 @@ use crate::model::search::{Found, Hit, Place, Question};
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
 use crate::ui::field::Field;
-use crate::ui::layer::{Find, Layer};
+use crate::ui::layer::Layer;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -40,7 +40,12 @@ pub fn written(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 pub fn answered(model: &mut Model, asked: &Question, found: Result<Found, String>) {
     let layer = model.layers.iter_mut().rev().find_map(|layer| match layer {
         Layer::Find(find) => Some(find),
-        Layer::Choose(_) | Layer::Prompt(_) | Layer::Confirm(_) | Layer::Board(_) => None,
+        Layer::Choose(_)
+        | Layer::Prompt(_)
+        | Layer::Confirm(_)
+        | Layer::Board(_)
+        | Layer::Merge(_)
+        | Layer::Rewind(_) => None,
     });
     if let Some(find) = layer {
         find.answer(asked, found);
@@ -88,13 +93,6 @@ pub fn arrive(model: &mut Model, cx: &Cx<'_>) {
     }
     if let Some(event) = model.detail.transcript_mut(task).and_then(crate::ui::transcript::Transcript::sought) {
         act_detail::go_to_event(model, event, cx);
-    }
-}
-
-impl Find {
-    /// Chooses a place of the list.
-    pub fn choose(&mut self, place: usize) {
-        self.cursor.chosen = place;
     }
 }
 

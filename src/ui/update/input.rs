@@ -5,7 +5,7 @@ use crate::engine::update::Level;
 use crate::ui::action::Action;
 use crate::ui::field::Edit;
 use crate::ui::keymap::Resolved;
-use crate::ui::layout::Pane;
+use crate::ui::layout::{Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
 use crate::ui::update::{Out, act, act_composer, finding, mouse};
@@ -22,7 +22,13 @@ pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
     }
 }
 
+/// What works on a screen too small to show anything.
+const BLIND: [Action; 6] = [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
+
 fn key_pressed(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
+    if model.layout.shape == Shape::Tiny {
+        return blind(model, key, cx, out);
+    }
     let contexts = model.contexts();
     let typing = contexts.iter().any(|context| context.types());
     if typing && model.keys.is_empty() {
@@ -47,6 +53,20 @@ fn key_pressed(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
     }
 }
 
+/// Nobody can see what is chosen or sent. What is typed is kept; beside that only what can be told in a line is obeyed.
+fn blind(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
+    let contexts = model.contexts();
+    let typed = key.typed().filter(|_| contexts.iter().any(|context| context.types()));
+    if let Some(typed) = typed {
+        return type_char(model, typed, cx, out);
+    }
+    if let Resolved::Action(action) = model.keymap.resolve(&contexts, &[key])
+        && BLIND.contains(&action)
+    {
+        act::act(model, action, Some(key), cx, out);
+    }
+}
+
 fn type_char(model: &mut Model, typed: char, cx: &Cx<'_>, out: &mut Out) {
     write(model, cx, out, |field| field.type_char(typed));
 }
@@ -63,7 +83,8 @@ fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
         model.toasts.say(Level::Info, words, cx.now);
         return;
     }
-    let line = model.focus != Pane::Asks || !model.layers.is_empty();
+    let several = model.focus == Pane::Asks || (model.focus == Pane::Detail && model.is_commenting());
+    let line = !several || !model.layers.is_empty();
     let text = if line { text.replace('\n', " ") } else { text.to_owned() };
     write(model, cx, out, |field| field.insert(&text));
 }
@@ -104,6 +125,12 @@ pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(
             act_composer::written(model, cx, out);
         }
         Pane::Detail if model.detail.searching => change(&mut model.detail.search),
+        Pane::Detail if model.is_commenting() => {
+            if let Some(field) = model.review.field() {
+                change(field);
+                model.review.written();
+            }
+        }
         Pane::Detail => {
             if let Some(transcript) = model.detail.transcript_mut(task).filter(|it| it.search().writing) {
                 change(&mut transcript.search_mut().field);

@@ -6,11 +6,11 @@ use crate::engine::update::Level;
 use crate::ui::action::{Context, TABLE};
 use crate::ui::effect::{Effect, Setting};
 use crate::ui::hints::key_words;
-use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, PromptFor};
+use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, Prompt, PromptFor};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, ProjectChoice};
 use crate::ui::update::act::{self, Accepted};
-use crate::ui::update::{Out, act_tree, go_to};
+use crate::ui::update::{Out, act_review, act_rewind, act_tree, go_to};
 use crate::ui::words;
 
 fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
@@ -19,7 +19,8 @@ fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, ite
 
 pub fn open_palette(model: &mut Model) {
     let contexts = model.contexts();
-    let items = TABLE.iter().filter(|entry| entry.in_palette()).map(|entry| {
+    let offered = TABLE.iter().filter(|entry| entry.in_palette() && entry.action.is_offered(model.abilities));
+    let items = offered.map(|entry| {
         let key =
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
         Item {
@@ -114,6 +115,29 @@ pub fn open_move(model: &mut Model, task: TaskId, cx: &Cx<'_>) {
     choose(model, "move below", "which task?", items);
 }
 
+/// Opens the list of those who could do the work of the task that is being made.
+pub fn open_profiles(model: &mut Model) {
+    let making = matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })));
+    if !making {
+        return;
+    }
+    let mut items = vec![Item {
+        label: "the usual one".to_owned(),
+        also: "default".to_owned(),
+        note: String::new(),
+        group: None,
+        pick: Pick::Profile(None),
+    }];
+    items.extend(model.world.project.profiles.iter().map(|profile| Item {
+        label: crate::base::sanitize::line(&profile.name).into_owned(),
+        also: crate::base::sanitize::line(&profile.description).into_owned(),
+        note: crate::base::sanitize::line(&profile.description).into_owned(),
+        group: None,
+        pick: Pick::Profile(Some(profile.name.clone())),
+    }));
+    choose(model, "profile", "who does the work?", items);
+}
+
 fn open_themes(model: &mut Model) {
     let auto = std::iter::once("auto".to_owned()).chain(model.settings.themes.iter().cloned());
     let items = auto.map(|name| Item {
@@ -141,6 +165,14 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             out.command(model, Command::Move { task, parent, before: None }, Expect::Plain(None), cx);
         }
         Pick::Project(project) => out.effect(Effect::OpenProject { project }),
+        Pick::File(file) => act_review::go_to_file(model, file, cx),
+        Pick::Compare(range) => act_review::show(model, range, out),
+        Pick::CompareFrom(turn) => act_review::open_compare_to(model, turn, cx),
+        Pick::Profile(name) => {
+            if let Some(Layer::Prompt(prompt)) = model.layers.last_mut() {
+                prompt.profile = name;
+            }
+        }
         Pick::Theme(name) => {
             model.settings.theme.clone_from(&name);
             out.effect(Effect::SaveSetting { setting: Setting::Theme(name) });
@@ -153,6 +185,7 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
     let Some(Layer::Prompt(prompt)) = model.layers.last_mut() else { return };
     let text = prompt.field.content().trim().to_owned();
     let purpose = prompt.purpose;
+    let profile = prompt.profile.clone();
     let money = match purpose {
         PromptFor::Budget(_) | PromptFor::ProjectBudget => match dollars(&text) {
             Ok(money) => money,
@@ -161,11 +194,13 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
                 return;
             }
         },
-        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model if text.is_empty() => {
+        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model | PromptFor::Fork { .. }
+            if text.is_empty() =>
+        {
             prompt.problem = Some("something has to stand here".to_owned());
             return;
         }
-        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model => None,
+        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model | PromptFor::Fork { .. } => None,
     };
     model.layers.pop();
     match purpose {
@@ -174,8 +209,13 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
                 Accepted::Plain => Start::Now,
                 Accepted::Draft => Start::Draft,
             };
-            let draft = Draft { title: text, ..Draft::default() };
+            let draft = Draft { title: text, profile, ..Draft::default() };
             out.command(model, Command::Create { parent, before, draft, start }, Expect::Created, cx);
+        }
+        PromptFor::Fork { task, at } => {
+            act_rewind::done(model);
+            let draft = Draft { title: text, ..Draft::default() };
+            out.command(model, Command::Fork { task, at, draft, start: Start::Later }, Expect::Created, cx);
         }
         PromptFor::Rename(task) => {
             let changes = Changes { title: Some(text), ..Changes::default() };

@@ -6,7 +6,7 @@ use crate::engine::update::Level;
 use crate::ui::effect::{Effect, Tag};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, Redraw};
-use crate::ui::update::{Out, go_to};
+use crate::ui::update::{Out, act_merge, act_review, go_to};
 
 pub fn reply(model: &mut Model, tag: Tag, outcome: Result<Outcome, Fault>, cx: &Cx<'_>, out: &mut Out) {
     out.draw(Redraw::Now);
@@ -19,7 +19,11 @@ pub fn reply(model: &mut Model, tag: Tag, outcome: Result<Outcome, Fault>, cx: &
                 Expect::Sent { task, text } => model.composer.give_back(task, &text),
                 Expect::Answered(ask) => model.asks.refused(ask),
                 Expect::Quit => out.effect(Effect::Quit),
-                Expect::Created | Expect::Plain(_) => {}
+                // The remarks are drafts still.
+                Expect::Created | Expect::Reviewed(_) | Expect::Plain(_) => {}
+                Expect::Merged { task, .. } | Expect::Checked(task) => {
+                    return act_merge::refused(model, task, &fault, cx, out);
+                }
             }
             return model.toasts.say(Level::Error, fault.to_string(), cx.now);
         }
@@ -33,6 +37,9 @@ pub fn reply(model: &mut Model, tag: Tag, outcome: Result<Outcome, Fault>, cx: &
                 go_to(model, *task);
             }
         }
+        (_, Expect::Reviewed(task)) => act_review::sent(model, task, cx, out),
+        (outcome, Expect::Merged { task, told }) => act_merge::merged(model, task, told, outcome, cx),
+        (_, Expect::Checked(task)) => act_merge::checked(model, task, out),
         (_, Expect::Quit) => out.effect(Effect::Quit),
         (Outcome::Done, Expect::Plain(Some(words))) => model.toasts.say(Level::Info, words, cx.now),
         _ => {}

@@ -10,7 +10,7 @@ use crate::ui::layout::{self, Pane, Shape, Wish};
 use crate::ui::model::{Model, Seen};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
-use crate::ui::update::{Out, SETTINGS, finding};
+use crate::ui::update::{Out, SETTINGS, act_rewind, finding};
 use crate::ui::{asks, composer, detail, tree};
 
 pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
@@ -22,10 +22,12 @@ pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let height = tree_height(model);
     model.tree.settle(&model.world, height);
     board(model);
+    act_rewind::settle(model, out);
     load(model, out);
     finding::arrive(model, cx);
     drafts(model, out);
     title(model, out);
+    wheel(model, out);
     notify(model, out);
 }
 
@@ -107,8 +109,10 @@ fn load(model: &mut Model, out: &mut Out) {
     } else if let Some(before) = transcript.wants_older(near) {
         out.effect(Effect::LoadPage { task, before: Some(before), count: PAGE });
     }
-    if tab == Tab::Diff && model.detail.diff.wants(task) {
-        out.effect(Effect::LoadDiff { task });
+    if tab == Tab::Diff
+        && let Some(request) = model.review.wants(task)
+    {
+        out.effect(Effect::LoadDiff { task, request });
     }
 }
 
@@ -125,22 +129,38 @@ fn drafts(model: &mut Model, out: &mut Out) {
     if let Some(drafts) = model.composer.take_unsaved() {
         out.effect(Effect::SaveDrafts { drafts });
     }
+    notes(model, out);
 }
 
-/// Says in the title of the terminal what the header says.
+/// Keeps what was seen and said in reviews.
+pub fn notes(model: &mut Model, out: &mut Out) {
+    if let Some(notes) = model.review.take_unsaved() {
+        out.effect(Effect::SaveReviews { notes });
+    }
+    if let Some((task, seen)) = model.review.take_seen() {
+        out.effect(Effect::SaveSeen { task, seen });
+    }
+}
+
+/// Says in the title of the terminal what the header says, what needs the person first.
 fn title(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
-    let name = project(model);
-    let title = if total.asks > 0 {
-        format!("? {} {name}", total.asks)
-    } else if total.working > 0 {
-        format!("● {} {name}", total.working)
-    } else {
-        name
-    };
+    let counts = [("?", total.asks), ("●", total.working), ("✗", total.count(Status::Failed))];
+    let counts = counts.iter().filter(|(_, count)| *count > 0).map(|(sign, count)| format!("{sign} {count} "));
+    let title = format!("{}{}", counts.collect::<String>(), project(model));
     if title != model.title {
         model.title.clone_from(&title);
         out.effect(Effect::SetTitle { title });
+    }
+}
+
+/// Where nothing is written the wheel scrolls, also without the mouse being captured.
+fn wheel(model: &mut Model, out: &mut Out) {
+    let writing = model.contexts().iter().any(|context| context.types());
+    let on = !model.settings.mouse && !writing;
+    if on != model.wheel {
+        model.wheel = on;
+        out.effect(Effect::WheelAsArrows { on });
     }
 }
 
@@ -152,7 +172,7 @@ fn notify(model: &mut Model, out: &mut Out) {
     let total = model.world.total();
     let now = Seen { working: total.working, failed: total.count(Status::Failed) };
     let before = std::mem::replace(&mut model.seen, now);
-    if model.watched || !model.settings.notify_desktop {
+    if model.watched {
         return;
     }
     let asked = fresh.last().and_then(|(task, id)| model.world.ask(*id).map(|(_, ask)| (*task, ask)));

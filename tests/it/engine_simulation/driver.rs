@@ -1,12 +1,15 @@
 //! Carries out what the machine wants: at some time, in some order, or not at all.
 
+use std::collections::BTreeSet;
+
 use mxd::agent::fork::Target;
 use mxd::agent::machine::{Delivery, Input as RunInput};
 use mxd::base::TaskId;
-use mxd::engine::machine::{Effect, Input, LaunchFailure, Ticket};
-use mxd::model::event::Body;
+use mxd::engine::machine::{Effect, Hook, Input, LaunchFailure, Ticket};
+use mxd::engine::recall::Recalled;
+use mxd::model::event::{Body, Event, TaskChanged};
 
-use super::agents::Word;
+use super::agents::{self, Word};
 use super::disk::{Write, Writer};
 use super::rules;
 use super::world::World;
@@ -15,7 +18,18 @@ use super::world::World;
 pub enum Job {
     Clear(Ticket),
     Restore(Ticket),
-    Copy { ticket: Ticket, to: TaskId, target: Target },
+    Recall {
+        ticket: Ticket,
+        task: TaskId,
+        known: BTreeSet<TaskId>,
+    },
+    /// The file of a recurring task.
+    WriteDown(Ticket),
+    Copy {
+        ticket: Ticket,
+        to: TaskId,
+        target: Target,
+    },
 }
 
 /// A launch that has not become a run.
@@ -44,7 +58,8 @@ impl World {
             Effect::Launch(order) => {
                 rules::check_launch(self, &order);
                 self.tally.count("launches");
-                let launch = Launch { without_setup: order.without_setup || order.place.is_none(), cancelled: false };
+                let launch =
+                    Launch { without_setup: order.hook == Hook::Skip || order.place.is_none(), cancelled: false };
                 self.launches.insert(order.node.id, launch);
             }
             Effect::CancelLaunch { task } => {
@@ -59,6 +74,9 @@ impl World {
             Effect::Background { .. } | Effect::Kill { .. } | Effect::Notify(_) => {}
             Effect::Clear { ticket, .. } => self.jobs.push(Job::Clear(ticket)),
             Effect::Restore { ticket, .. } => self.jobs.push(Job::Restore(ticket)),
+            Effect::Recall { ticket, task, known } => self.jobs.push(Job::Recall { ticket, task, known }),
+            Effect::WriteDown { ticket, .. } => self.jobs.push(Job::WriteDown(ticket)),
+            Effect::Decide { .. } => panic!("seed {}: there are no tool servers here", self.seed),
             Effect::Copy { ticket, from, to, title, description } => {
                 self.jobs.push(Job::Copy { ticket, to, target: Target { source: from, title, description } });
             }
@@ -195,6 +213,26 @@ impl World {
         self.inbox.push_back(Input::LaunchFailed { task, failure });
     }
 
+    /// Returns what sessions remember of a task and of what was below it, as the engine's driver reads it.
+    fn recall(&mut self, task: TaskId, mut known: BTreeSet<TaskId>) -> Vec<Recalled> {
+        let (mut found, mut left) = (Vec::new(), vec![task]);
+        while let Some(next) = left.pop() {
+            let node = |event: &Event| match &event.body {
+                Body::TaskChanged(TaskChanged::Set { node }) if node.id == next => Some((**node).clone()),
+                _ => None,
+            };
+            let Some(node) = self.disk.log(next).iter().rev().find_map(node) else { continue };
+            if !known.insert(next) {
+                continue;
+            }
+            left.extend(node.children.iter().rev());
+            self.tally.count("revived");
+            self.spent.insert(next, self.disk.own(next).iter().map(agents::cost).sum());
+            found.push(Recalled { node, state: self.disk.state(next) });
+        }
+        found
+    }
+
     pub fn finish_job(&mut self) {
         let at = self.dice.draw(self.jobs.len());
         let job = self.jobs.swap_remove(at);
@@ -203,6 +241,15 @@ impl World {
             Job::Clear(ticket) | Job::Restore(ticket) => {
                 let result = if fails { Err("git said no".to_owned()) } else { Ok(String::new()) };
                 self.inbox.push_back(Input::Cleared { ticket, result });
+            }
+            Job::WriteDown(ticket) => {
+                let result = if fails { Err("the disk is full".to_owned()) } else { Ok(()) };
+                self.inbox.push_back(Input::WrittenDown { ticket, result });
+            }
+            Job::Recall { ticket, task, known } => {
+                let result =
+                    if fails { Err("the log cannot be read".to_owned()) } else { Ok(self.recall(task, known)) };
+                self.inbox.push_back(Input::Recalled { ticket, result });
             }
             Job::Copy { ticket, to, target } => {
                 let copied = if fails { Err("no") } else { self.disk.copy(&self.ids, self.now(), to, &target) };

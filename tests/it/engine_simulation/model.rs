@@ -2,6 +2,7 @@
 
 use mxd::agent::machine::Prepared;
 use mxd::base::{Json, MessageId, MicroUsd, TaskId, TurnId};
+use mxd::config::recurring::Schedule;
 use mxd::engine::request::Request;
 use mxd::model::ask::AskMode;
 use mxd::model::conversation::{ToolUse, Wire};
@@ -55,6 +56,7 @@ impl World {
                 budget: coin.then_some(MicroUsd(70)),
                 colour: None,
                 recurring: if self.dice.draw(20) == 0 { Recurring::Reset } else { Recurring::None },
+                schedule: Schedule::default(),
                 start: self.dice.chance(85),
                 draft: self.dice.draw(12) == 0,
             },

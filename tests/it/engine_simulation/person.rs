@@ -5,7 +5,7 @@ use mxd::engine::command::{Changes, Command, Draft, Outgoing, Reply, SendMode, S
 use mxd::engine::machine::Input;
 use mxd::model::Ask;
 use mxd::model::message::Source;
-use mxd::model::task::{Recurring, Status};
+use mxd::model::task::Status;
 
 use super::world::World;
 
@@ -30,6 +30,13 @@ impl World {
         }
     }
 
+    /// Returns a task that is in no tree any more.
+    fn deleted(&mut self) -> Option<TaskId> {
+        let tree = self.machine.tree();
+        let gone: Vec<TaskId> = self.disk.logs.keys().copied().filter(|task| tree.get(*task).is_none()).collect();
+        self.dice.pick(&gone)
+    }
+
     fn some_command(&mut self) -> Option<Command> {
         let tasks: Vec<TaskId> = self.machine.tree().all().map(|node| node.id).collect();
         let task = if self.dice.draw(50) == 0 { TaskId::fresh(&self.ids) } else { self.dice.pick(&tasks)? };
@@ -44,7 +51,7 @@ impl World {
                 let (task, ask) = self.some_ask()?;
                 let reply = match self.dice.draw(4) {
                     0 => Reply::Text("go on".to_owned()),
-                    _ => Reply::Choice(self.dice.draw(3)),
+                    _ => Reply::Choice(self.dice.draw(4)),
                 };
                 // A hasty person answers twice.
                 if self.dice.draw(8) == 0 {
@@ -60,7 +67,7 @@ impl World {
                     profile: None,
                     budget: self.dice.chance(30).then_some(MicroUsd(100)),
                     colour: None,
-                    recurring: Recurring::None,
+                    ..Draft::default()
                 };
                 let start = [Start::Now, Start::Now, Start::Later, Start::Draft][self.dice.draw(4)];
                 Command::Create { parent: task, before, draft, start }
@@ -76,7 +83,7 @@ impl World {
             23 | 24 => Command::Close { task },
             25 => Command::Delete { task },
             26 | 27 => Command::Reset { task },
-            28 => Command::Restore { task },
+            28 => Command::Restore { task: self.deleted().unwrap_or(task) },
             29 | 30 => Command::Move { task, parent: other, before },
             31 => {
                 let mut order = self.machine.tree().get(task)?.children.clone();

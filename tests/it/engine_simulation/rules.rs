@@ -287,6 +287,15 @@ fn check_wait(world: &World, task: TaskId, sessions: &BTreeMap<TaskId, SessionSt
     let leads = |child: &TaskId| leads_somewhere(world, *child, sessions);
     match view.waits {
         None => assert!(open.is_empty() && view.node.parent.is_none(), "seed {seed}: {task} waits without a name"),
+        // It asked a task above for a reply.
+        Some(Wait::Task { task: hope }) if world.durable.ancestors(task).any(|above| above.id == hope) => {
+            assert!(!sessions[&hope].asks.is_empty(), "seed {seed}: {task} waits for {hope}, who does nothing");
+        }
+        Some(Wait::Stalled { chain, .. }) if chain.len() == 2 && view.node.parent.is_some() && open.is_empty() => {
+            let above = world.durable.ancestors(task).any(|above| above.id == chain[1]);
+            assert!(chain[0] == task && above, "seed {seed}: {task} waits for the reply of a stranger");
+            assert!(sessions[&chain[1]].asks.is_empty(), "seed {seed}: {task} is called stalled, and the other asks");
+        }
         Some(Wait::Task { task: hope }) => {
             assert!(open.contains(&hope) && leads(&hope), "seed {seed}: {task} waits for {hope}, who does nothing");
         }

@@ -38,6 +38,7 @@ const EXPECTED: &[&str] = &[
     "reset",
     "moved",
     "forked",
+    "revived",
     "processes",
     "stalls",
     "completions redone",

@@ -93,7 +93,7 @@ impl World {
             created_at: now,
             extra: serde_json::Map::new(),
         };
-        let ground = Ground { project, worktrees: "/there".into(), model: None };
+        let ground = Ground { project, worktrees: "/there".into(), model: None, servers: Vec::new() };
         let tree = Tree::new(TaskNode::new(TaskId::fresh(&ids), "Root", "orchestrator", now));
         let machine = Machine::new(tree.clone(), ground.clone(), limits.clone(), ids.clone());
         let mut world = Self {

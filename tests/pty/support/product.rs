@@ -85,7 +85,7 @@ impl Session {
         self.press("ctrl-up ctrl-up ctrl-up ctrl-up ctrl-up ctrl-up");
         self.wait_for("the first task", |screen| headline(&super::picture::text(screen)) == "orchestrator");
         for _ in 0..6 {
-            let before = headline(&self.text());
+            let before = headline(&super::picture::text(&self.screen()));
             if before.contains(title) {
                 return;
             }
@@ -100,7 +100,7 @@ impl Session {
     pub fn focus(&mut self, hint: &str) {
         let last = |text: &str| text.lines().last().unwrap_or_default().to_owned();
         for _ in 0..5 {
-            let before = last(&self.text());
+            let before = last(&super::picture::text(&self.screen()));
             if before.contains(hint) {
                 return;
             }

@@ -44,14 +44,32 @@ struct Shown {
 struct State {
     terminal: vt100::Parser,
     traffic: Vec<u8>,
+    /// The text of every whole frame: some words are there for a moment only, and a slow machine looks up too late.
+    frames: Vec<String>,
     closing: bool,
 }
 
+/// What ends a frame.
+const FRAME_END: &[u8] = b"\x1b[?2026l";
+
 impl State {
+    fn take_in(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let end = memchr::memmem::find(bytes, FRAME_END).map(|at| at + FRAME_END.len());
+            let (piece, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            self.terminal.process(piece);
+            self.traffic.extend_from_slice(piece);
+            if self.traffic.ends_with(FRAME_END) {
+                self.frames.push(picture::text(self.terminal.screen()));
+            }
+            bytes = rest;
+        }
+    }
+
     /// Tells whether no frame is being drawn.
     fn is_whole(&self) -> bool {
         let last = |mark: &[u8]| memchr::memmem::rfind(&self.traffic, mark);
-        last(b"\x1b[?2026h") <= last(b"\x1b[?2026l")
+        last(b"\x1b[?2026h") <= last(FRAME_END)
     }
 }
 
@@ -88,7 +106,7 @@ impl Session {
             command.env(name, value);
         }
         let child = pair.slave.spawn_command(command).unwrap();
-        let state = State { terminal: parser(columns, rows), traffic: Vec::new(), closing: false };
+        let state = State { terminal: parser(columns, rows), traffic: Vec::new(), frames: Vec::new(), closing: false };
         let shown = Arc::new(Shown { state: Mutex::new(state), changed: Condvar::new() });
         let output = pair.master.try_clone_reader().unwrap();
         let watched = Arc::clone(&shown);
@@ -141,6 +159,13 @@ impl Session {
     #[track_caller]
     pub fn wait_for_text(&self, text: &str) -> String {
         self.wait_for(&format!("the text {text:?}"), |screen| picture::text(screen).contains(text))
+    }
+
+    /// Waits until the screen has shown a text, though it may be gone again.
+    #[track_caller]
+    pub fn wait_for_glimpse(&self, text: &str) {
+        let seen = |state: &State| state.frames.iter().any(|frame| frame.contains(text));
+        drop(self.wait(&format!("a glimpse of {text:?}"), seen));
     }
 
     /// Waits until the program has written bytes that `is_so` is content with.
@@ -302,8 +327,7 @@ fn watch(mut output: Box<dyn Read + Send>, shown: &Shown) {
         if count == 0 || state.closing {
             break;
         }
-        state.terminal.process(&buffer[..count]);
-        state.traffic.extend_from_slice(&buffer[..count]);
+        state.take_in(&buffer[..count]);
         drop(state);
         shown.changed.notify_all();
     }

@@ -1,52 +1,16 @@
-//! Closing, resetting, deleting and restoring: worktrees go and come back. What they held is archived first.
+//! Closing, resetting and deleting: worktrees go. What they held is archived first.
 
+use super::steps::{Continuation, What};
 use crate::base::{Fault, TaskId, Timestamp};
+use crate::config::recurring::PlanChange;
 use crate::engine::command::Outcome;
 use crate::engine::machine::running::withdraw_asks;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Life, Machine, Pending, Ticket};
+use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Life, Machine, Pending};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
 use crate::model::message::TreeAction;
-use crate::model::task::Status;
-
-/// A change that goes on when a worktree is put away, or an event kept.
-#[derive(Debug)]
-pub(in crate::engine::machine) struct Continuation {
-    asker: Asker,
-    actor: Actor,
-    task: TaskId,
-    what: What,
-}
-
-#[derive(Debug)]
-enum What {
-    /// The worktree is away; what nobody has read is next.
-    Close,
-    /// Nothing waits for it any more; the tree is next.
-    CloseTree {
-        note: String,
-    },
-    /// The worktree is away; the conversation is next.
-    Reset,
-    /// The conversation is empty; the tree is next.
-    ResetTree,
-    /// These are still to be put away.
-    Delete {
-        left: Vec<TaskId>,
-    },
-    Restore,
-    Fork {
-        title: String,
-    },
-}
-
-impl Continuation {
-    /// Returns the same change at its next step.
-    fn goes_on_with(&self, what: What) -> Self {
-        Self { asker: self.asker, actor: self.actor, task: self.task, what }
-    }
-}
+use crate::model::task::{Recurring, Status};
 
 impl Machine {
     /// Refuses what must not happen while an agent is at work in the subtree.
@@ -61,19 +25,19 @@ impl Machine {
             return Ok(());
         }
         Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy)))
-            .hint("stop it first: mxd stop TASK"))
+            .hint("stop it first: `mxd stop TASK`"))
     }
 
-    fn is_busy(&self, task: TaskId) -> bool {
+    pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
         let held = self.lives.get(&task).is_some_and(Life::is_held);
         held || self.queue.contains(&task) || self.is_completing(task)
     }
 
-    fn named(&self, task: TaskId) -> String {
+    pub(super) fn named(&self, task: TaskId) -> String {
         self.tree.get(task).map_or_else(|| task.to_string(), |node| format!("\"{}\"", node.title))
     }
 
-    fn not_the_root(&self, task: TaskId, verb: &str) -> Result<(), Fault> {
+    pub(super) fn not_the_root(&self, task: TaskId, verb: &str) -> Result<(), Fault> {
         if task == self.tree.root_id() {
             return Err(Fault::user(format!("the root cannot be {verb}")));
         }
@@ -98,7 +62,7 @@ impl Machine {
             .collect();
         if !open.is_empty() {
             return Err(Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open)))
-                .hint("wait until it is done, or stop it first: mxd stop TASK"));
+                .hint("wait until it is done, or stop it first: `mxd stop TASK`"));
         }
         if self.node(task)?.status == Status::Closed {
             return Err(Fault::user(format!("{} is closed already", self.named(task))));
@@ -142,48 +106,9 @@ impl Machine {
         self.may_change(actor, task)?;
         if self.is_busy(task) {
             return Err(Fault::user(format!("{} cannot be reset: it is at work", self.named(task)))
-                .hint("stop it first: mxd stop TASK"));
+                .hint("stop it first: `mxd stop TASK`"));
         }
         self.clear(now, Continuation { asker, actor, task, what: What::Reset }, task, BranchFate::Delete);
-        Ok(())
-    }
-
-    pub(in crate::engine::machine) fn restore(&mut self, asker: Asker, task: TaskId) -> Result<(), Fault> {
-        let node = self.node(task)?;
-        self.not_the_root(task, "restored")?;
-        if self.is_busy(task) {
-            return Err(Fault::user(format!("{} is at work: there is nothing to restore", self.named(task))));
-        }
-        let (branch, worktree) = self.new_spot(node);
-        let place = super::super::Place { worktree, branch, base: self.base_of(task) };
-        self.life(task).edited = true;
-        let ticket = self.number();
-        let edit = Continuation { asker, actor: Actor::Person, task, what: What::Restore };
-        self.pending.insert(ticket, Pending::Edit(Box::new(edit)));
-        self.out.push(Effect::Restore { ticket, task, place });
-        Ok(())
-    }
-
-    /// Copies the conversation of one task into another that has none.
-    pub(in crate::engine::machine) fn fork(
-        &mut self,
-        asker: Asker,
-        actor: Actor,
-        from: TaskId,
-        to: TaskId,
-    ) -> Result<(), Fault> {
-        self.may_change(actor, to)?;
-        let node = self.node(to)?;
-        let (title, description) = (node.title.clone(), node.description.clone());
-        if self.is_busy(to) || self.lives.get(&to).is_some_and(|life| life.state.turns.voice.is_some()) {
-            return Err(Fault::user(format!("{} has a conversation of its own already", self.named(to)))
-                .hint("make a new task and fork into that"));
-        }
-        self.life(to).edited = true;
-        let ticket = self.number();
-        let edit = Continuation { asker, actor, task: to, what: What::Fork { title: title.clone() } };
-        self.pending.insert(ticket, Pending::Edit(Box::new(edit)));
-        self.out.push(Effect::Copy { ticket, from, to, title, description });
         Ok(())
     }
 
@@ -192,74 +117,8 @@ impl Machine {
         self.life(whose).edited = true;
         let place = self.tree.get(whose).and_then(|node| self.spot(node));
         let Some(place) = place else { return self.go_on_editing(now, edit, Ok(String::new())) };
-        let ticket = self.number();
-        self.pending.insert(ticket, Pending::Edit(Box::new(edit)));
+        let ticket = self.wait_for(edit);
         self.out.push(Effect::Clear { ticket, task: whose, place, branch });
-    }
-
-    pub(in crate::engine::machine) fn cleared(
-        &mut self,
-        now: Timestamp,
-        ticket: Ticket,
-        result: Result<String, String>,
-    ) {
-        if let Some(Pending::Edit(edit)) = self.pending.remove(&ticket) {
-            self.go_on_editing(now, *edit, result);
-        }
-    }
-
-    pub(in crate::engine::machine) fn copied(&mut self, now: Timestamp, ticket: Ticket, result: Result<usize, String>) {
-        if let Some(Pending::Edit(edit)) = self.pending.remove(&ticket) {
-            self.go_on_editing(now, *edit, result.map(|count| count.to_string()));
-        }
-    }
-
-    pub(in crate::engine::machine) fn go_on_editing(
-        &mut self,
-        now: Timestamp,
-        edit: Continuation,
-        result: Result<String, String>,
-    ) {
-        let note = match result {
-            Ok(note) => note,
-            Err(reason) => {
-                let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
-                self.refuse(edit.asker, Fault::environment(reason));
-                return self.let_go(now, &held);
-            }
-        };
-        match edit.what {
-            What::Close => self.take_everything_back(now, &edit, note),
-            What::CloseTree { ref note } => {
-                let note = note.clone();
-                self.closed(now, &edit, note);
-            }
-            What::Reset => self.empty_conversation(now, &edit),
-            What::ResetTree => self.start_over(now, &edit),
-            What::Delete { .. } => self.delete_next(now, edit),
-            What::Restore => self.restored(now, &edit, note),
-            What::Fork { ref title } => {
-                let words = format!(
-                    "Copied {note} events into \"{title}\" ({}). You are still yourself: the copy is the other task. Send it a \
-                     message to start it.",
-                    edit.task
-                );
-                self.settle(edit.asker, Outcome::Done, words);
-                self.let_go(now, &[edit.task]);
-            }
-        }
-    }
-
-    /// Lets go of the tasks that a change held. What was said to them meanwhile is looked at now.
-    pub(in crate::engine::machine) fn let_go(&mut self, now: Timestamp, held: &[TaskId]) {
-        for task in held {
-            if let Some(life) = self.lives.get_mut(task) {
-                life.edited = false;
-            }
-        }
-        for task in held {
-            self.reconsider(now, *task);
-        }
     }
 
     /// Forgets tasks that are out of the tree.
@@ -273,7 +132,7 @@ impl Machine {
         }
     }
 
-    fn closed(&mut self, now: Timestamp, edit: &Continuation, note: String) {
+    pub(super) fn closed(&mut self, now: Timestamp, edit: &Continuation, note: String) {
         let task = edit.task;
         let title = self.named(task);
         let _ = self.tree.edit(task, |node| {
@@ -301,7 +160,7 @@ impl Machine {
     }
 
     /// On the disk before the tree, so that a closed task is not started again for something that was said before.
-    fn take_everything_back(&mut self, now: Timestamp, edit: &Continuation, note: String) {
+    pub(super) fn take_everything_back(&mut self, now: Timestamp, edit: &Continuation, note: String) {
         let task = edit.task;
         let bodies = self.unread_and_unanswered(task, "the task was closed");
         if bodies.is_empty() {
@@ -311,7 +170,7 @@ impl Machine {
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
-    fn empty_conversation(&mut self, now: Timestamp, edit: &Continuation) {
+    pub(super) fn empty_conversation(&mut self, now: Timestamp, edit: &Continuation) {
         let task = edit.task;
         let mut bodies = self.unread_and_unanswered(task, "the task was reset");
         if self.lives.get(&task).is_some_and(|life| life.state.turns != SessionState::default().turns) {
@@ -325,16 +184,21 @@ impl Machine {
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
-    fn start_over(&mut self, now: Timestamp, edit: &Continuation) {
+    pub(super) fn start_over(&mut self, now: Timestamp, edit: &Continuation) {
         let task = edit.task;
         let _ = self.tree.edit(task, |node| {
             node.status = Status::Pending;
             node.worktree = None;
             node.branch = None;
             node.cwd = None;
+            node.round = matches!(edit.asker, Asker::Round).then_some(now);
             node.edited_by = edit.actor.editor();
             node.updated_at = now;
         });
+        if matches!(edit.asker, Asker::Round) {
+            self.begin_round(task);
+            return self.let_go(now, &[task]);
+        }
         self.note(now, edit, TreeAction::Reset);
         let words =
             format!("Reset {}: an empty conversation, a fresh branch. Its old work is archived.", self.named(task));
@@ -342,7 +206,7 @@ impl Machine {
         self.let_go(now, &[task]);
     }
 
-    fn delete_next(&mut self, now: Timestamp, edit: Continuation) {
+    pub(super) fn delete_next(&mut self, now: Timestamp, edit: Continuation) {
         let What::Delete { mut left } = edit.what else { return };
         let next = left.pop();
         let edit = Continuation { what: What::Delete { left }, ..edit };
@@ -351,6 +215,8 @@ impl Machine {
         }
         let title = self.named(edit.task);
         let gone: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
+        let recurring = self.tree.walk(edit.task).filter(|node| node.recurring != Recurring::None);
+        let plans: Vec<TaskId> = recurring.map(|node| node.id).collect();
         self.note(now, &edit, TreeAction::Deleted);
         let above = self.tree.get(edit.task).and_then(|node| node.parent);
         for task in gone.iter().rev() {
@@ -358,33 +224,11 @@ impl Machine {
             let _ = self.tree.remove(*task);
         }
         self.removed.extend(&gone);
-        let words = format!("Deleted {title}. Its work is archived; mxd restore brings it back.");
+        let words = format!("Deleted {title}. What of its work was not merged is archived below refs/mxd/archive.");
         self.once_saved(Then::Removed(gone.clone()));
-        self.commit(gone.into_iter().chain(above), Then::Settle(edit.asker, Outcome::Done, words));
-    }
-
-    fn restored(&mut self, now: Timestamp, edit: &Continuation, note: String) {
-        let task = edit.task;
-        let Some((branch, worktree)) = self.tree.get(task).map(|node| self.new_spot(node)) else {
-            return self.refuse(edit.asker, Fault::user(format!("there is no task {task} any more")));
-        };
-        let _ = self.tree.edit(task, |node| {
-            node.branch = Some(branch);
-            node.worktree = Some(worktree);
-            if node.status == Status::Closed {
-                node.status = Status::Pending;
-            }
-            node.updated_at = now;
-        });
-        self.commit([task], Then::Settle(edit.asker, Outcome::Noted(note), String::new()));
-        self.let_go(now, &[task]);
-    }
-
-    fn note(&mut self, now: Timestamp, edit: &Continuation, action: TreeAction) {
-        if edit.actor == Actor::Person {
-            let title = self.tree.get(edit.task).map(|node| node.title.clone()).unwrap_or_default();
-            self.note_edit(now, edit.task, &title, action, "");
-        }
+        let plans = (!plans.is_empty()).then_some(PlanChange::Remove(plans));
+        let then = Then::Settle(edit.asker, Outcome::Done, words).after_writing(plans);
+        self.commit(gone.into_iter().chain(above), then);
     }
 }
 

@@ -192,6 +192,13 @@ fn field(input: &str, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(str::to_owned)
 }
 
+/// Returns the title of the task that a message went to, which the answer names.
+fn addressee(tool: &Tool) -> Option<String> {
+    let said = content(tool.result.as_ref()?);
+    let (title, _) = said.strip_prefix("Sent to \"")?.rsplit_once("\".")?;
+    Some(title.to_owned())
+}
+
 /// Returns what a call is about, in one line.
 pub fn subject(tool: &Tool) -> String {
     let Some(asked) = &tool.asked else { return String::new() };
@@ -222,7 +229,9 @@ pub fn subject(tool: &Tool) -> String {
         "create_task" | "update_task" => text("title").to_owned(),
         "clarify" => text("question").to_owned(),
         "done" => text("status").to_owned(),
-        "send_message" => format!("{}  {}", text("task"), text("message")),
+        "send_message" => {
+            format!("{}  {}", addressee(tool).unwrap_or_else(|| text("task").to_owned()), text("message"))
+        }
         _ if asked.input.as_str() == "{}" => String::new(),
         _ => asked.input.as_str().to_owned(),
     };

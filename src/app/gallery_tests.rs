@@ -1,0 +1,439 @@
+//! Every pane and every state, at three sizes and in three depths of colour, as a terminal shows them: keys go in, the
+//! bytes of a frame come out, a terminal emulator reads them, and what is in its cells is compared with what is kept.
+//!
+//! `MXD_UPDATE_SNAPSHOTS=1` keeps what is drawn now. A kept picture has the text, then for each row the runs of styles by
+//! letter, then what each letter stands for in true colour, in sixteen colours and in none.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::base::ProjectId;
+use crate::engine::snapshot::{DiffStat, Retry, Wait};
+use crate::engine::update::{Level, Update};
+use crate::model::Live;
+use crate::model::event::BackgroundRef;
+use crate::model::live::{Activity, Channel};
+use crate::model::message::{Message, Source};
+use crate::term::Terminal;
+use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::testing::{Ids, Screen, snapshot, story};
+use crate::ui::{Msg, ProjectChoice};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+const DEPTHS: [ColourDepth; 3] = [ColourDepth::True, ColourDepth::Ansi16, ColourDepth::None];
+
+/// What is to be seen: a name, and how one gets there.
+type Scene = (&'static str, fn(&mut Screen));
+
+const SCENES: &[Scene] = &[
+    ("main", login),
+    ("ask", |screen| {
+        login(screen);
+        screen.keys("ctrl-n");
+    }),
+    ("ask-list", |screen| {
+        login(screen);
+        screen.keys("esc tab");
+    }),
+    ("ask-answer", |screen| {
+        login(screen);
+        screen.keys("ctrl-n i").typed("neither: use /oauth");
+    }),
+    ("ask-later", |screen| {
+        login(screen);
+        screen.keys("ctrl-n l");
+    }),
+    ("tree", |screen| {
+        login(screen);
+        screen.keys("esc");
+    }),
+    ("tree-filter", |screen| {
+        login(screen);
+        screen.keys("esc /").typed("o");
+    }),
+    ("tree-nothing", |screen| {
+        login(screen);
+        screen.keys("esc /").typed("zzz");
+    }),
+    ("tree-open", |screen| {
+        login(screen);
+        screen.keys("esc f");
+    }),
+    ("tree-needs-me", |screen| {
+        login(screen);
+        screen.keys("esc f f");
+    }),
+    ("tree-active", |screen| {
+        login(screen);
+        screen.keys("esc f f f");
+    }),
+    ("tree-cost", |screen| {
+        login(screen);
+        screen.keys("esc $");
+    }),
+    ("tree-attention", |screen| {
+        login(screen);
+        screen.keys("esc s");
+    }),
+    ("tree-folded", |screen| {
+        login(screen);
+        screen.keys("esc z M");
+    }),
+    ("story", |screen| {
+        tell(screen);
+        screen.keys("esc enter");
+    }),
+    ("story-top", |screen| {
+        tell(screen);
+        screen.keys("esc enter g g");
+    }),
+    ("story-unfolded", |screen| {
+        tell(screen);
+        screen.keys("esc enter z R");
+    }),
+    ("unfolded", |screen| {
+        login(screen);
+        screen.keys("esc enter K K K K enter");
+    }),
+    ("search", |screen| {
+        login(screen);
+        screen.keys("esc enter /").typed("cargo").keys("enter");
+    }),
+    ("selecting", |screen| {
+        login(screen);
+        screen.keys("esc enter v k k");
+    }),
+    ("streaming", |screen| {
+        login(screen);
+        let task = screen.ids().wide;
+        screen.select(task);
+        let text = "Half of a **sentence** and a list:\n\n- one\n- tw".to_owned();
+        screen.engine(Update::Live { task, live: Live::ThinkingDelta { text: "I wonder whether".to_owned() } });
+        screen.engine(Update::Live { task, live: Live::TextDelta { text } });
+    }),
+    ("retry", |screen| {
+        login(screen);
+        let task = screen.ids().login;
+        let until = screen.now.later(std::time::Duration::from_secs(7));
+        change(screen, task, |view| {
+            view.activity = Activity::Retrying;
+            view.retry = Some(Retry { attempt: 2, of: 5, until, reason: "the provider is overloaded".to_owned() });
+        });
+    }),
+    ("waits", |screen| {
+        login(screen);
+        let Ids { login, docs, callback, .. } = screen.ids();
+        change(screen, docs, |view| view.waits = Some(Wait::Slot { ahead: 2 }));
+        let chain = vec![login, callback];
+        change(screen, login, |view| {
+            view.activity = Activity::Idle;
+            view.waits = Some(Wait::Stalled { chain, reason: "they wait for each other".to_owned() });
+        });
+        screen.keys("esc 4");
+    }),
+    ("description", |screen| {
+        login(screen);
+        let task = screen.ids().login;
+        let words = "Log in with **OAuth**.\n\n1. a button\n2. a callback\n\n```sh\nmake test\n```\n";
+        change(screen, task, |view| view.node.description = words.to_owned());
+        screen.keys("esc 3");
+    }),
+    ("description-none", |screen| {
+        login(screen);
+        screen.keys("esc 3");
+    }),
+    ("info", |screen| {
+        login(screen);
+        let task = screen.ids().login;
+        let page = story();
+        change(screen, task, |view| {
+            page.iter().for_each(|event| view.usage.filling.apply(event));
+            view.node.branch = Some("mxd/add-oauth-login".to_owned());
+            view.node.budget = Some(crate::base::MicroUsd(500_000));
+            view.diff = Some(DiffStat { files: 2, added: 14, removed: 3, dirty: true });
+            view.turns = 7;
+            let command = "npm run dev -- --port 4000".to_owned();
+            view.processes.push(BackgroundRef { id: "bg-01".to_owned(), command });
+        });
+        let text = "ready in \u{1b}[32m312 ms\u{1b}[0m\nGET /login 200\nGET /callback 500\n".to_owned();
+        screen.engine(Update::Live { task, live: Live::ProcessOutput { process: "bg-01".to_owned(), text } });
+        screen.keys("esc 4");
+    }),
+    ("log", |screen| {
+        login(screen);
+        screen.keys("esc 5");
+    }),
+    ("composer", |screen| {
+        login(screen);
+        let task = screen.ids().login;
+        let at = screen.now;
+        let id = crate::base::MessageId::from_ulid(ulid::Ulid::from_parts(3, 3));
+        let unread = Message { id, from: Source::User, body: "and the docs".to_owned(), images: Vec::new(), at };
+        change(screen, task, |view| view.unread.push(unread));
+        screen.typed("first line").keys("alt-enter").typed("see ").paste(&"x\n".repeat(30));
+        screen.typed(" and @sto");
+        let paths = vec!["src/session/store.rs".to_owned(), "src/store.rs".to_owned()];
+        screen.msg(Msg::Files { task, query: "sto".to_owned(), paths });
+    }),
+    ("composer-commands", |screen| {
+        login(screen);
+        screen.typed("/st");
+    }),
+    ("composer-interrupt", |screen| {
+        login(screen);
+        screen.keys("ctrl-t ctrl-t").typed("stop that, look at the other file first");
+    }),
+    ("help", |screen| {
+        login(screen);
+        screen.keys("esc ?");
+    }),
+    ("help-search", |screen| {
+        login(screen);
+        screen.keys("esc ?").typed("copy");
+    }),
+    ("palette", |screen| {
+        login(screen);
+        screen.keys("esc :").typed("stop");
+    }),
+    ("chord", |screen| {
+        login(screen);
+        screen.keys("esc g");
+    }),
+    ("new-task", |screen| {
+        login(screen);
+        screen.keys("esc n").typed("rate limits");
+    }),
+    ("budget-wrong", |screen| {
+        login(screen);
+        screen.keys("esc b").typed("much").keys("enter");
+    }),
+    ("delete", |screen| {
+        login(screen);
+        screen.keys("esc D");
+    }),
+    ("quit", |screen| {
+        login(screen);
+        screen.keys("ctrl-q");
+    }),
+    ("colours", |screen| {
+        login(screen);
+        screen.keys("esc c");
+    }),
+    ("move", |screen| {
+        login(screen);
+        screen.keys("esc M");
+    }),
+    ("projects", |screen| {
+        login(screen);
+        let project = |number: u128, name: &str, note: &str| ProjectChoice {
+            id: ProjectId::from_ulid(ulid::Ulid::from_parts(1, number)),
+            name: name.to_owned(),
+            path: format!("/home/me/{name}"),
+            note: note.to_owned(),
+        };
+        screen.msg(Msg::Projects(vec![project(1, "matrix", "open"), project(2, "website", "")]));
+    }),
+    ("agents", |screen| {
+        login(screen);
+        screen.keys("esc g a");
+    }),
+    ("settings", |screen| {
+        login(screen);
+        screen.keys("esc g s");
+    }),
+    ("toasts", |screen| {
+        login(screen);
+        for (level, text) in [
+            (Level::Info, "copied, 312 B"),
+            (Level::Warning, "config.json:3:5: keys.opne: there is no action of that name; the nearest is `open`"),
+            (Level::Error, "the disk is full"),
+        ] {
+            screen.msg(Msg::Said { level, text: text.to_owned() });
+        }
+    }),
+    ("zoom", |screen| {
+        login(screen);
+        screen.keys("esc enter Z");
+    }),
+    ("budget", |screen| {
+        login(screen);
+        let mut project = snapshot().project;
+        project.budget = Some(crate::base::MicroUsd(1_500_000));
+        screen.engine(Update::Project { project: Box::new(project) });
+    }),
+    ("empty", |screen| {
+        let mut snapshot = snapshot();
+        snapshot.tasks.truncate(1);
+        snapshot.tasks[0].node.children.clear();
+        *screen = Screen::of(screen.size.0, screen.size.1, snapshot);
+    }),
+    ("empty-no-model", |screen| {
+        let mut snapshot = snapshot();
+        snapshot.tasks.truncate(1);
+        snapshot.tasks[0].node.children.clear();
+        snapshot.tasks[0].model = None;
+        snapshot.project.model = None;
+        *screen = Screen::of(screen.size.0, screen.size.1, snapshot);
+    }),
+];
+
+/// The task that everything happens in, with a command that runs.
+fn login(screen: &mut Screen) {
+    let task = screen.ids().login;
+    screen.select(task);
+    let text = "    Checking session v0.1.0\n".to_owned();
+    let live = Live::OutputChunk { call: "4".to_owned(), channel: Channel::Output, text };
+    screen.engine(Update::Live { task, live });
+}
+
+/// The task with a session in which everything happens.
+fn tell(screen: &mut Screen) {
+    screen.answers = false;
+    let task = screen.ids().wide;
+    screen.select(task);
+    screen.msg(Msg::Page { task, before: None, events: story(), more: false });
+}
+
+fn change(screen: &mut Screen, task: crate::base::TaskId, with: impl FnOnce(&mut crate::engine::snapshot::TaskView)) {
+    let mut view = screen.task(task).clone();
+    with(&mut view);
+    screen.engine(Update::Task { task: Box::new(view) });
+}
+
+/// Draws what `screen` shows on a terminal and returns the terminal.
+fn drawn(screen: &Screen) -> vt100::Parser {
+    let (columns, rows) = screen.size;
+    let (mut terminal, person) = Terminal::staged(columns, rows);
+    terminal.draw(|frame| screen.draw(frame));
+    let cells = |count| std::num::NonZeroU16::new(count).unwrap();
+    let mut emulator = vt100::Parser::new(cells(rows), cells(columns), 0);
+    person.frames().iter().for_each(|(_, bytes)| emulator.process(bytes));
+    emulator
+}
+
+fn text(emulator: &vt100::Parser) -> String {
+    let rows = emulator.screen().rows(0, emulator.screen().size().1.get());
+    rows.map(|row| format!("{}\n", row.trim_end())).collect()
+}
+
+fn style(cell: &vt100::Cell) -> String {
+    let colour = |colour: vt100::Color| match colour {
+        vt100::Color::Default => "-".to_owned(),
+        vt100::Color::Idx(index) => index.to_string(),
+        vt100::Color::Rgb(r, g, b) => format!("{r:02x}{g:02x}{b:02x}"),
+    };
+    let marks = [
+        (cell.bold(), "bold"),
+        (cell.dim(), "dim"),
+        (cell.italic(), "italic"),
+        (cell.underline(), "underline"),
+        (cell.inverse(), "inverse"),
+    ];
+    let marks: Vec<_> = marks.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+    format!("{} on {} {}", colour(cell.fgcolor()), colour(cell.bgcolor()), marks.join(" ")).trim_end().to_owned()
+}
+
+/// Returns the name of style number `number`: `a` to `z`, then `A` to `Z`, then two letters.
+fn letter(number: usize) -> String {
+    let letters: Vec<char> = ('a'..='z').chain('A'..='Z').collect();
+    let last = letters[number % letters.len()];
+    if number < letters.len() { last.to_string() } else { format!("{}{last}", letter(number / letters.len() - 1)) }
+}
+
+/// Returns what is kept of a screen.
+fn picture(screen: &mut Screen) -> String {
+    let mut emulators = Vec::new();
+    for depth in DEPTHS {
+        screen.theme = Theme::standard(Appearance::Dark, depth, &Glyphs::UNICODE);
+        screen.msg(Msg::ThemeChanged);
+        emulators.push(drawn(screen));
+    }
+    let mut picture = text(&emulators[0]);
+    for emulator in &emulators[1..] {
+        assert_eq!(text(emulator), picture, "colours change no word");
+    }
+    let mut styles: Vec<Vec<String>> = Vec::new();
+    picture.push_str("---\n");
+    let mut before = String::new();
+    for y in 0..screen.size.1 {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for x in 0..screen.size.0 {
+            let cell = |emulator: &vt100::Parser| style(emulator.screen().cell(y, x).unwrap());
+            let triple: Vec<_> = emulators.iter().map(cell).collect();
+            let known = styles.iter().position(|known| *known == triple).unwrap_or_else(|| {
+                styles.push(triple);
+                styles.len() - 1
+            });
+            match runs.last_mut() {
+                Some((style, count)) if *style == known => *count += 1,
+                _ => runs.push((known, 1)),
+            }
+        }
+        let row = runs.iter().map(|(style, count)| format!("{}{count}", letter(*style))).collect::<Vec<_>>().join(" ");
+        let _ = writeln!(picture, "{}", if row == before { "\"" } else { &row });
+        before = row;
+    }
+    picture.push_str("---\n");
+    for (number, style) in styles.iter().enumerate() {
+        let _ = writeln!(picture, "{}: {}", letter(number), style.join(" | "));
+    }
+    picture
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/app/gallery")
+}
+
+fn check(columns: u16, rows: u16) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    let update = std::env::var_os("MXD_UPDATE_SNAPSHOTS").is_some();
+    let mut different = Vec::new();
+    for (name, arrange) in SCENES {
+        let mut screen = Screen::new(columns, rows);
+        arrange(&mut screen);
+        let now = picture(&mut screen);
+        let path = folder().join(format!("{name}-{columns}x{rows}.txt"));
+        if update {
+            std::fs::create_dir_all(folder()).unwrap();
+            std::fs::write(&path, &now).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        if kept != now {
+            let line = kept.lines().zip(now.lines()).position(|(kept, now)| kept != now).unwrap_or(0);
+            let (kept, now) = (kept.lines().nth(line).unwrap_or(""), now.lines().nth(line).unwrap_or(""));
+            different.push(format!("{name}, line {}:\n  kept: {kept}\n  now:  {now}", line + 1));
+        }
+    }
+    assert!(different.is_empty(), "these look different at {columns}x{rows}:\n{}", different.join("\n"));
+}
+
+#[test]
+fn every_pane_and_state_looks_as_kept_at_80x24() {
+    check(SIZES[0].0, SIZES[0].1);
+}
+
+#[test]
+fn every_pane_and_state_looks_as_kept_at_120x40() {
+    check(SIZES[1].0, SIZES[1].1);
+}
+
+#[test]
+fn every_pane_and_state_looks_as_kept_at_200x60() {
+    check(SIZES[2].0, SIZES[2].1);
+}
+
+#[test]
+fn nothing_is_kept_that_no_scene_draws() {
+    let wanted: BTreeSet<_> = SCENES
+        .iter()
+        .flat_map(|(name, _)| SIZES.iter().map(move |(columns, rows)| format!("{name}-{columns}x{rows}.txt")))
+        .collect();
+    let kept: BTreeSet<_> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(wanted, kept);
+    assert_eq!(SCENES.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().len(), SCENES.len(), "names are unique");
+}

@@ -1,0 +1,167 @@
+//! The set-up's loop: the terminal, the pages, and what they want done. It ends with what was decided; writing that down
+//! is somebody else's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::themes::Themes;
+use crate::base::keys::Input;
+use crate::base::{Clock, Fault};
+use crate::config::paths::Home;
+use crate::git::fresh;
+use crate::model::conversation::Wire;
+use crate::provider::http::{HttpProvider, Timeouts};
+use crate::provider::{Catalogue, Credential, Listed, Provider as _};
+use crate::term::{Event, Options as TermOptions, Reason, Surroundings, Terminal};
+use crate::theme::Appearance;
+use crate::ui::Cx;
+use crate::ui::setup::{self, Attempt, Effect, Msg, Offered, Reached, State};
+pub use crate::ui::setup::{Decided, Needs, Start, Vendor, Way};
+
+/// How the program ends when its terminal is gone.
+const TERMINAL_GONE: u8 = 1;
+
+/// What the set-up is opened with.
+pub struct Options {
+    pub start: Start,
+    /// The folder that becomes a repository, if the person wants that.
+    pub folder: PathBuf,
+    pub home: Home,
+    pub theme: String,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// How the set-up was left.
+pub enum End {
+    Decided(Box<Decided>),
+    Skipped,
+    Quit,
+    /// A signal, or the terminal is gone: the program ends with this code.
+    Stopped(u8),
+}
+
+/// Opens the set-up and runs it until it is left. The terminal is as it was, whatever happens.
+pub async fn set_up(options: Options) -> Result<End, Fault> {
+    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
+    let mut terminal = Terminal::open(surroundings, TermOptions::default())?;
+    let dark = terminal.learn().await.is_dark().unwrap_or(true);
+    let appearance = if dark { Appearance::Dark } else { Appearance::Light };
+    let (changed, _news) = mpsc::unbounded_channel();
+    let (theme, _) = Themes::new(options.home.root().join("themes"), changed).load(&options.theme, appearance);
+    let zone = jiff::tz::TimeZone::system();
+    let mut state = State::new(options.start.clone());
+    let (msgs, mut answers) = mpsc::unbounded_channel();
+    terminal.request_frame(Reason::Input);
+    let end = loop {
+        let msg = tokio::select! {
+            biased;
+            event = terminal.next() => match event {
+                Event::Input(Input::Closed) => break End::Stopped(TERMINAL_GONE),
+                Event::Input(input) => Msg::Input(input),
+                Event::Frame => {
+                    let cx = Cx { now: options.clock.now(), size: terminal.size(), theme: &theme, zone: &zone };
+                    terminal.draw(|frame| setup::view(&state, &cx, frame));
+                    continue;
+                }
+                Event::Capabilities => {
+                    terminal.invalidate();
+                    continue;
+                }
+                Event::Suspend => {
+                    terminal.suspend().await?;
+                    continue;
+                }
+                Event::Stop(stop) => break End::Stopped(stop.exit_code()),
+            },
+            Some(msg) = answers.recv() => msg,
+        };
+        let effect = state.update(msg);
+        terminal.request_frame(Reason::Input);
+        match effect {
+            None => {}
+            Some(Effect::Finish(decided)) => break End::Decided(decided),
+            Some(Effect::Skip) => break End::Skipped,
+            Some(Effect::Quit) => break End::Quit,
+            Some(Effect::Try(attempt)) => {
+                let (msgs, clock) = (msgs.clone(), Arc::clone(&options.clock));
+                tokio::spawn(async move {
+                    let _ = msgs.send(Msg::Tried(try_out(attempt, clock).await));
+                });
+            }
+            Some(Effect::MakeRepository) => {
+                let (msgs, folder) = (msgs.clone(), options.folder.clone());
+                tokio::task::spawn_blocking(move || {
+                    let made = fresh::begin(&folder).map_err(|error| Fault::from(error).to_string());
+                    let _ = msgs.send(Msg::Made(made));
+                });
+            }
+        }
+    };
+    terminal.close().await;
+    Ok(end)
+}
+
+/// Asks the endpoint which models it has. A key that is not accepted is found out here.
+async fn try_out(attempt: Attempt, clock: Arc<dyn Clock>) -> Result<Reached, String> {
+    let wire = match (attempt.vendor, &attempt.address) {
+        (Vendor::Anthropic, _) => Wire::Anthropic,
+        (Vendor::Openai, None) => Wire::OpenaiResponses,
+        (Vendor::Openai, Some(_)) => Wire::OpenaiChat,
+    };
+    let base_url = attempt.address.unwrap_or_default();
+    let credential = Credential { group: "main".to_owned(), wire, base_url, api_key: attempt.key };
+    let timeouts = Timeouts { first_byte: std::time::Duration::from_secs(20), ..Timeouts::default() };
+    let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await;
+    listed.map(|listed| reached(attempt.vendor, &listed)).map_err(|error| error.to_string())
+}
+
+fn reached(vendor: Vendor, listed: &[Listed]) -> Reached {
+    let catalogue = Catalogue::default().with_listed(listed.to_vec());
+    let ids: Vec<&str> = listed.iter().map(|listed| listed.id.as_str()).collect();
+    let usual = usual(vendor, &ids).map(str::to_owned);
+    let models = listed.iter().map(|listed| {
+        let facts = catalogue.facts(&listed.id).ok();
+        let window = facts.map_or_else(|| "window not known".to_owned(), |facts| format!("{}k", facts.window / 1000));
+        let price = facts.and_then(|facts| facts.prices).map_or_else(String::new, |prices| {
+            let dollars = |micro: u64| micro as f64 / 1e6;
+            format!("  ${} in, ${} out per million", dollars(prices.input), dollars(prices.output))
+        });
+        Offered { id: listed.id.clone(), note: format!("{window}{price}"), windowed: facts.is_some() }
+    });
+    Reached { models: models.collect(), usual }
+}
+
+/// Returns the model that most people would take: the vendor's everyday one, the newest of its kind in the list.
+fn usual<'a>(vendor: Vendor, ids: &[&'a str]) -> Option<&'a str> {
+    let known: &[&str] = match vendor {
+        Vendor::Anthropic => &["claude-sonnet-4-6"],
+        Vendor::Openai => &["gpt-5.2"],
+    };
+    let exact = known.iter().find_map(|known| ids.iter().find(|id| *id == known));
+    let kind = if vendor == Vendor::Anthropic { "sonnet" } else { "gpt-5" };
+    exact.or_else(|| ids.iter().find(|id| id.contains(kind))).or_else(|| ids.first()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_model_is_the_everyday_one_else_one_of_its_kind_else_the_first() {
+        assert_eq!(usual(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-4-6"]), Some("claude-sonnet-4-6"));
+        assert_eq!(usual(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-9"]), Some("claude-sonnet-9"));
+        assert_eq!(usual(Vendor::Openai, &["qwen3:8b", "llama3.3"]), Some("qwen3:8b"));
+        assert_eq!(usual(Vendor::Openai, &[]), None);
+    }
+
+    #[test]
+    fn a_model_whose_window_nobody_knows_says_so() {
+        let listed = ["claude-sonnet-4-6", "home-made"].map(|id| Listed { id: id.to_owned(), ..Listed::default() });
+        let reached = reached(Vendor::Anthropic, &listed);
+        assert!(reached.models[0].windowed && reached.models[0].note.starts_with("1000k  $3 in"), "{reached:?}");
+        assert!(!reached.models[1].windowed && reached.models[1].note == "window not known", "{reached:?}");
+    }
+}

@@ -1,0 +1,176 @@
+//! `mxd doctor`: looks at everything that work depends on, and says of each whether it is in order and what to do if not.
+//!
+//! Changes nothing, starts no server, and asks providers only for their list of models. A remedy is a command that can be
+//! pasted, or a sentence where no command helps.
+
+mod machine;
+mod projects;
+mod providers;
+mod settings;
+
+use serde::Serialize;
+
+use crate::base::{Fault, text};
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::exit;
+use crate::cli::place::{Here, home};
+use crate::cli::work::runtime;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// One finding per line, as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Every registered project, not only this one.
+    #[arg(long)]
+    all: bool,
+    /// Ask nobody over the network.
+    #[arg(long)]
+    offline: bool,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    Ok,
+    /// It works, but not as well as it could.
+    Warning,
+    /// Something does not work.
+    Error,
+}
+
+impl Level {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What to do about a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Remedy {
+    /// A command for a shell. Words in capitals stand for what only the person knows.
+    Run(String),
+    /// What no command does.
+    Do(String),
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    level: Level,
+    text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remedies: Vec<Remedy>,
+}
+
+impl Finding {
+    fn new(check: &'static str, level: Level, text: impl Into<String>) -> Self {
+        Self { check, level, text: text.into(), remedies: Vec::new() }
+    }
+
+    fn ok(check: &'static str, text: impl Into<String>) -> Self {
+        Self::new(check, Level::Ok, text)
+    }
+
+    fn warning(check: &'static str, text: impl Into<String>) -> Self {
+        Self::new(check, Level::Warning, text)
+    }
+
+    fn error(check: &'static str, text: impl Into<String>) -> Self {
+        Self::new(check, Level::Error, text)
+    }
+
+    /// Returns what a fault says, with its hints as remedies: what stands in backticks can be run.
+    fn of_fault(check: &'static str, fault: &Fault) -> Self {
+        let remedies = fault.hints.iter().map(|hint| match hint.split('`').nth(1) {
+            Some(command) => Remedy::Run(command.to_owned()),
+            None => Remedy::Do(hint.clone()),
+        });
+        Self { remedies: remedies.collect(), ..Self::error(check, &fault.message) }
+    }
+
+    fn run(mut self, command: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Run(command.into()));
+        self
+    }
+
+    fn advise(mut self, what: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Do(what.into()));
+        self
+    }
+}
+
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+    let runtime = runtime()?;
+    let mut findings = vec![
+        Finding::ok("version", format!("mxd {}", crate::cli::VERSION)),
+        machine::terminal(),
+        runtime.block_on(machine::git()),
+    ];
+    match home() {
+        Err(fault) => findings.push(Finding::of_fault("data folder", &fault)),
+        Ok(home) => {
+            findings.extend(machine::data_folder(&home));
+            findings.extend(settings::files(here, &home));
+            // Settings that cannot be used as they are were just complained about, each problem for itself.
+            if let Ok(merged) = here.settings(&home) {
+                findings.extend(settings::servers(here, &merged.servers));
+                if merged.fault().is_none() {
+                    findings.extend(runtime.block_on(providers::all(&merged.settings, args.offline)));
+                }
+            }
+            findings.extend(runtime.block_on(projects::all(here, &home, args.all)));
+        }
+    }
+    tell(console, &findings, args.json)?;
+    let failed = findings.iter().any(|finding| finding.level == Level::Error);
+    Ok(if failed { exit::PROBLEMS } else { 0 })
+}
+
+fn tell(console: &mut Console, findings: &[Finding], json: bool) -> Result<(), Failure> {
+    let width = findings.iter().map(|finding| finding.check.len()).max().unwrap_or_default();
+    for finding in findings {
+        if json {
+            console.json(finding)?;
+            continue;
+        }
+        let Finding { check, level, text, remedies } = finding;
+        console.line(&format!("{:<7}  {check:<width$}  {text}", level.word()))?;
+        for remedy in remedies {
+            let line = match remedy {
+                Remedy::Run(command) => format!("`{command}`"),
+                Remedy::Do(what) => what.clone(),
+            };
+            console.line(&format!("{:<7}  {:<width$}    try: {line}", "", ""))?;
+        }
+    }
+    if !json {
+        let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
+        console.line(&match (count(Level::Error), count(Level::Warning)) {
+            (0, 0) => "everything is in order".to_owned(),
+            (0, warnings) => format!("it works, with {}", text::count(warnings, "warning", "warnings")),
+            (errors, 0) => text::count(errors, "error", "errors"),
+            (errors, warnings) => {
+                format!("{}, {}", text::count(errors, "error", "errors"), text::count(warnings, "warning", "warnings"))
+            }
+        })?;
+    }
+    console.finish()
+}
+
+/// Returns a text as one word of a shell's command line.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | '+');
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}

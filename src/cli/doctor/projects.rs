@@ -1,0 +1,147 @@
+//! The projects: whether each can be worked on, who works on it, and what earlier runs left behind.
+
+use super::{Finding, shell_word};
+use crate::base::{Fault, text};
+use crate::cli::place::{Here, Located, registry};
+use crate::config::paths::Home;
+use crate::engine::leftovers::{Attic, Leftover, Look, find_in_home};
+use crate::git::health;
+use crate::store::EngineLock;
+
+pub(super) async fn all(here: &Here, home: &Home, every: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let located = if every { Ok(None) } else { here.try_located(home) };
+    let projects = match located {
+        Ok(Some(located)) => vec![located],
+        Ok(None) => {
+            if !every {
+                findings.push(unregistered(here));
+            }
+            let listed = match registry(home).list() {
+                Ok(listed) => listed,
+                Err(error) => return vec![Finding::of_fault("projects", &Fault::from(error))],
+            };
+            listed.into_iter().map(|project| Located { folder: home.project(project.id), project }).collect()
+        }
+        Err(fault) => return vec![Finding::of_fault("project", &fault)],
+    };
+    for located in &projects {
+        findings.extend(one(home, located).await);
+    }
+    findings.extend(leftovers("mxd", &find_in_home(home)));
+    findings
+}
+
+/// Says what this folder is, if it is not a registered repository.
+fn unregistered(here: &Here) -> Finding {
+    match here.repository().and_then(|place| Ok((place.branch()?, place))) {
+        Ok((branch, place)) => {
+            let text =
+                format!("{} (on {branch}) is not registered yet; `mxd` does that when it starts", place.top.display());
+            Finding::ok("project", text)
+        }
+        Err(fault) => {
+            let finding = Finding::of_fault("project", &fault);
+            Finding { level: super::Level::Warning, ..finding }
+        }
+    }
+}
+
+async fn one(home: &Home, located: &Located) -> Vec<Finding> {
+    let (project, folder) = (&located.project, &located.folder);
+    let name = &project.name;
+    if !project.path.is_dir() {
+        let text = format!("{name}: its folder {} is gone; what was said and archived is kept", project.path.display());
+        let back = "put it back there, or register it again where it is now: `mxd init PATH`";
+        return vec![Finding::warning("project", text).advise(back)];
+    }
+    let mut findings = vec![repository(located).await];
+    let busy = match EngineLock::holder(&folder.lock()) {
+        Err(error) => {
+            findings.push(Finding::of_fault("lock", &Fault::from(error)));
+            return findings;
+        }
+        Ok(None) => {
+            findings.push(Finding::ok("lock", format!("{name}: free")));
+            false
+        }
+        Ok(Some(Some(holder))) if holder.is_suspended() => {
+            let text = format!("{name}: process {} works on it and is suspended", holder.pid);
+            findings.push(Finding::warning("lock", text).run(format!("kill -CONT {}", holder.pid)));
+            true
+        }
+        Ok(Some(Some(holder))) => {
+            findings.push(Finding::ok("lock", format!("{name}: process {} works on it", holder.pid)));
+            true
+        }
+        Ok(Some(None)) => {
+            findings.push(Finding::ok("lock", format!("{name}: another process works on it")));
+            true
+        }
+    };
+    // What somebody is in the middle of only looks left over.
+    if busy || !folder.root().is_dir() {
+        return findings;
+    }
+    let found = async { Attic::open(home, project).await?.find(Look::Glance, None).await };
+    match found.await {
+        Ok(found) => findings.extend(leftovers(name, &found)),
+        Err(fault) => findings.push(Finding::error("files", fault.message).run("mxd check --repair")),
+    }
+    findings
+}
+
+/// Says whether the repository can be worked on.
+async fn repository(located: &Located) -> Finding {
+    let (name, path) = (&located.project.name, &located.project.path);
+    let place = crate::git::place::Place::of(path).and_then(|place| place.branch());
+    let branch = match place {
+        Ok(branch) => branch,
+        Err(error) => return Finding::of_fault("project", &Fault::from(error)),
+    };
+    let found = match health::repository(path).await {
+        Ok(found) => found,
+        Err(error) => return Finding::of_fault("project", &Fault::from(error)),
+    };
+    if let Some(lock) = found.forgotten_locks.first() {
+        let text = format!("{name}: {} was forgotten by a git that ended, and stops every other one", lock.display());
+        return Finding::error("project", text)
+            .advise("make sure that no git is at work there")
+            .run(format!("rm {}", shell_word(&lock.display().to_string())));
+    }
+    if !found.has_name || !found.has_email {
+        let text = format!("{name}: git does not know who you are, so agents commit as \"Matrix agent\"");
+        let at = shell_word(&path.display().to_string());
+        return Finding::warning("project", text)
+            .run(format!("git -C {at} config user.name NAME"))
+            .run(format!("git -C {at} config user.email EMAIL"));
+    }
+    let base = &located.project.base_branch;
+    let other = if *base == branch { String::new() } else { format!("; you are on {branch}") };
+    Finding::ok("project", format!("{name}: work starts from {base}{other}"))
+}
+
+/// Sums up what can be freed, and names what only a person can decide about.
+fn leftovers(name: &str, found: &[Leftover]) -> Vec<Finding> {
+    let free: Vec<&Leftover> = found.iter().filter(|one| one.stays.is_none()).collect();
+    let mut findings = Vec::new();
+    if let Some(first) = free.first() {
+        let bytes = text::size(free.iter().map(|one| one.bytes).sum());
+        let more = if free.len() > 1 { format!(", and {} more", free.len() - 1) } else { String::new() };
+        let text = format!("{name}: {bytes} are not needed any more: {}{more}", first.what);
+        findings.push(Finding::warning("leftovers", text).run("mxd gc"));
+    }
+    for one in found {
+        if let Some(why) = &one.stays {
+            let finding = Finding::warning("leftovers", format!("{name}: {}", one.what));
+            findings.push(match why.split('`').nth(1) {
+                Some(command) => finding.run(command),
+                None => finding.advise(why.as_str()),
+            });
+        }
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("leftovers", format!("{name}: none")));
+    }
+    findings
+}

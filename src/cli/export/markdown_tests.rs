@@ -1,0 +1,94 @@
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use super::*;
+use crate::base::{MicroUsd, TaskId, Timestamp};
+use crate::cli::export::story::{Outcome, Part};
+
+fn head(project: &str) -> Head<'_> {
+    Head { project, task: TaskId::from_ulid(ulid::Ulid::from_parts(1, 1)), node: None, cost: MicroUsd::ZERO, tokens: 0 }
+}
+
+fn page_of(parts: Vec<What>) -> String {
+    let at = Timestamp::from_millis(0);
+    page(&head("app"), &Story { parts: parts.into_iter().map(|what| Part { at, what }).collect() })
+}
+
+fn said(text: &str) -> What {
+    What::Said { who: "agent".to_owned(), by_person: false, text: text.to_owned(), pictures: Vec::new() }
+}
+
+fn tool(output: &str) -> What {
+    let outcome = Outcome { failed: false, millis: 3, text: output.to_owned(), pictures: Vec::new() };
+    What::Tool { name: "bash".to_owned(), input: "command: ls".to_owned(), outcome: Some(outcome) }
+}
+
+/// Returns the headings of the second level, which begin what somebody said.
+fn headings(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for event in Parser::new(page) {
+        match event {
+            Event::Start(Tag::Heading { level: pulldown_cmark::HeadingLevel::H2, .. }) => {
+                inside = true;
+                found.push(String::new());
+            }
+            Event::End(TagEnd::Heading(_)) => inside = false,
+            Event::Text(text) if inside => found.last_mut().unwrap().push_str(&text),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn tool_output_is_folded_and_nothing_in_it_ends_the_fold_or_the_block() {
+    let nasty = "a\n```\n</details>\n# not a heading\n`````` six\n<script>alert(1)</script>";
+    let page = page_of(vec![tool(nasty), said("after")]);
+    assert_eq!(headings(&page), ["agent"]);
+    let in_code: String = Parser::new(&page)
+        .scan(false, |inside, event| {
+            match &event {
+                Event::Start(Tag::CodeBlock(_)) => *inside = true,
+                Event::End(TagEnd::CodeBlock) => *inside = false,
+                _ => {}
+            }
+            Some(match event {
+                Event::Text(text) if *inside => text.to_string(),
+                _ => String::new(),
+            })
+        })
+        .collect();
+    assert!(in_code.contains(nasty), "{page}");
+}
+
+#[test]
+fn what_was_said_keeps_its_markdown_and_loses_its_html() {
+    let page =
+        page_of(vec![said("**bold** <img src=x onerror=alert(1)> `<b>` and\n\n<details>\nopen\n"), said("next")]);
+    assert!(
+        page.contains("**bold** &lt;img src=x") && page.contains("`<b>`") && page.contains("&lt;details>"),
+        "{page}"
+    );
+    assert_eq!(headings(&page), ["agent", "agent"]);
+}
+
+#[test]
+fn a_block_that_was_left_open_swallows_nothing() {
+    for open in ["```rust\nfn main() {", "~~~~\nx\n~~~", "text\n\n```"] {
+        let page = page_of(vec![said(open), said("next")]);
+        assert_eq!(headings(&page), ["agent", "agent"], "{open:?}: {page}");
+    }
+    let closed = "```\nx\n```";
+    assert_eq!(own(closed), closed);
+}
+
+#[test]
+fn names_and_titles_mean_nothing_to_markdown() {
+    let what = What::Said {
+        who: "task \"# a\n## b <x>\"".to_owned(),
+        by_person: false,
+        text: String::new(),
+        pictures: Vec::new(),
+    };
+    assert_eq!(headings(&page_of(vec![what])), ["task \"# a ## b <x>\""]);
+}

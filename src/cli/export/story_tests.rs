@@ -1,0 +1,96 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::base::{EventId, Json};
+use crate::model::conversation::ToolUse;
+use crate::model::event::{AssistantText, TurnEnded};
+use crate::store::RealDisk;
+
+fn event(number: u64, body: impl Into<Body>) -> Event {
+    let id = EventId::from_ulid(ulid::Ulid::from_parts(number, 0));
+    Event {
+        v: crate::model::event::VERSION,
+        id,
+        parent: None,
+        ts: Timestamp::from_millis(1_000),
+        run: None,
+        batch: None,
+        body: body.into(),
+    }
+}
+
+fn call(id: &str, input: &str) -> ToolUse {
+    ToolUse { call: id.to_owned(), name: "bash".to_owned(), input: Json::parse(input).unwrap(), malformed: None }
+}
+
+fn result(id: &str, content: Content) -> ToolResult {
+    ToolResult {
+        call: id.to_owned(),
+        name: "bash".to_owned(),
+        content,
+        is_error: true,
+        images: Vec::new(),
+        full: None,
+        background: None,
+        duration_ms: 7,
+    }
+}
+
+fn blobs() -> (tempfile::TempDir, Blobs) {
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = Blobs::new(Arc::new(RealDisk), folder.path());
+    (folder, blobs)
+}
+
+#[test]
+fn a_call_and_what_it_gave_are_one_part_and_bookkeeping_is_none() {
+    let (_folder, blobs) = blobs();
+    let ended = TurnEnded {
+        turn: crate::base::TurnId::from_ulid(ulid::Ulid::from_parts(9, 9)),
+        stop: crate::model::event::StopReason::ToolUse,
+    };
+    let story = Story::of(
+        vec![
+            event(1, AssistantText { text: "I look.\u{1b}[31m".to_owned() }),
+            event(2, Body::ToolCall(call("a", r#"{"command":"ls\npwd","timeout":5}"#))),
+            event(3, Body::TurnEnded(ended)),
+            event(4, Body::ToolResult(result("a", Content::text("no\u{7}thing")))),
+            event(5, Body::ToolResult(result("lost", Content::text("of a call that is gone")))),
+            event(6, Body::ToolCall(call("open", "[1]"))),
+        ],
+        &blobs,
+    );
+    assert_eq!(story.parts.len(), 4, "{story:?}");
+    assert!(matches!(&story.parts[0].what, What::Said { text, by_person: false, .. } if text == "I look."));
+    let What::Tool { input, outcome: Some(outcome), .. } = &story.parts[1].what else { panic!("{story:?}") };
+    assert_eq!((input.as_str(), outcome.text.as_str()), ("command:\nls\npwd\ntimeout: 5", "nothing"));
+    assert!(outcome.failed && outcome.millis == 7);
+    assert!(matches!(&story.parts[2].what, What::Tool { input, outcome: Some(_), .. } if input.is_empty()));
+    assert!(matches!(&story.parts[3].what, What::Tool { input, outcome: None, .. } if input == "[1]"));
+}
+
+#[test]
+fn large_outputs_come_from_their_blobs_are_cut_and_may_be_missing() {
+    let (_folder, blobs) = blobs();
+    let kept = blobs.put("x".repeat(LONGEST + 1_000).as_bytes()).unwrap();
+    let (_other, elsewhere) = self::blobs();
+    let missing = elsewhere.put(b"not here").unwrap();
+    let told = |content| {
+        let story = Story::of(vec![event(1, Body::ToolResult(result("a", content)))], &blobs);
+        let What::Tool { outcome: Some(outcome), .. } = &story.parts[0].what else { panic!("{story:?}") };
+        outcome.text.clone()
+    };
+    let text = told(Content::Blob(kept));
+    assert!(text.ends_with("\n… 1.0 KB more") && text.len() < LONGEST + 100, "{}", text.len());
+    assert_eq!(told(Content::Blob(missing)), "[8 B that are not there any more]");
+}
+
+#[test]
+fn only_pictures_are_shown_as_pictures() {
+    let (_folder, blobs) = blobs();
+    let data = blobs.put(b"\x89PNG").unwrap();
+    let image = |media_type: &str| Image { data: data.clone(), media_type: media_type.to_owned(), name: None };
+    assert_eq!(picture(&image("image/png"), &blobs).data.as_deref(), Some("data:image/png;base64,iVBORw=="));
+    assert_eq!(picture(&image("text/html"), &blobs).data, None);
+    assert_eq!(picture(&image("image/svg+xml\"><script>"), &blobs).data, None);
+}

@@ -1,0 +1,26 @@
+use serde_json::json;
+
+use super::*;
+
+fn head(kind: &str, body: &serde_json::Value) -> String {
+    let id = "01M3251RDWSRRFBP0Z6CX1ZEF9";
+    let line = json!({"v": 1, "id": id, "parent": null, "ts": "2026-01-01T00:00:00.000Z", "type": kind, "body": body});
+    lines(&Event::parse(&line.to_string()).unwrap()).remove(0)
+}
+
+#[test]
+fn tools_are_called_what_people_call_them() {
+    let call = |name: &str| head("tool_call", &json!({"call": "c", "name": name, "input": {}}));
+    assert_eq!(call("mcp__mxd__bash"), "2026-01-01T00:00:00Z  calls bash");
+    assert_eq!(call("mcp__files__read"), "2026-01-01T00:00:00Z  calls files/read");
+    let gave = json!({"call": "c", "name": "mcp__mxd__bash", "content": {"text": ""}, "duration_ms": 5});
+    assert_eq!(head("tool_result", &gave), "2026-01-01T00:00:00Z  bash gave (5 ms)");
+}
+
+#[test]
+fn a_failure_that_is_tried_again_says_when() {
+    let mut error = json!({"class": "server", "message": "m", "attempt": {"number": 2, "of": 6, "wait_ms": 1_540}});
+    assert_eq!(head("error", &error), "2026-01-01T00:00:00Z  error (server), tried again in 1.5 s (2 of 6)");
+    error["attempt"].take();
+    assert_eq!(head("error", &error), "2026-01-01T00:00:00Z  error (server)");
+}

@@ -1,0 +1,100 @@
+use super::*;
+
+fn read(source: Source, text: &str) -> Result<Profile, Vec<String>> {
+    Profile::read(source, "agents/x.md", "x", text.as_bytes())
+        .map_err(|flaws| flaws.iter().map(ToString::to_string).collect())
+}
+
+fn names(named: &[Named]) -> Vec<&str> {
+    named.iter().map(|named| named.name.as_str()).collect()
+}
+
+#[test]
+fn a_file_of_ours_says_everything() {
+    let text = "---\nname: scout\ndescription: Looks\nmodel: m-1\nauth: cheap\neffort: high\ntools: [read_file, search]\n\
+                disallowed_tools: bash\nmax_turns: 40\nbudget: $2.50\n---\n\nLook, do not touch.\n";
+    let profile = read(Source::User, text).unwrap();
+    assert_eq!(profile.full_name(), "user:scout");
+    assert_eq!((profile.description.as_str(), profile.model.as_deref()), ("Looks", Some("m-1")));
+    assert_eq!((profile.auth.as_deref(), profile.effort.as_deref()), (Some("cheap"), Some("high")));
+    assert_eq!(names(profile.tools.as_deref().unwrap()), ["read_file", "search"]);
+    assert_eq!(names(&profile.disallowed_tools), ["bash"]);
+    assert_eq!((profile.max_turns, profile.budget), (Some(40), MicroUsd::from_dollars(2.5)));
+    assert_eq!(profile.prompt, "Look, do not touch.");
+    assert_eq!(profile.place("model"), "agents/x.md:4");
+    assert_eq!(profile.warnings, []);
+}
+
+#[test]
+fn an_agent_file_of_another_program_is_read_as_it_is() {
+    let text = "---\nname: code-reviewer\ndescription: Use PROACTIVELY after edits. Examples:\\n\\n<example>x: y</example>\n\
+                tools: Read, Grep, Glob, Bash\nmodel: inherit\ncolor: red\ndisallowedTools: Write\nmaxTurns: 9\n\
+                permissionMode: plan\nhooks:\n  Stop:\n    - hooks: []\n---\nYou review.\n";
+    let profile = read(Source::Project, text).unwrap();
+    assert_eq!(profile.full_name(), "project:code-reviewer");
+    assert_eq!(profile.model, None);
+    assert_eq!(names(profile.tools.as_deref().unwrap()), ["Read", "Grep", "Glob", "Bash"]);
+    assert_eq!((names(&profile.disallowed_tools), profile.max_turns), (vec!["Write"], Some(9)));
+    let said: Vec<_> = profile.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "agents/x.md:9: permissionMode means nothing here and is passed over",
+            "agents/x.md:10: hooks means nothing here and is passed over"
+        ]
+    );
+}
+
+#[test]
+fn without_a_name_the_file_is_the_name_and_without_tools_there_are_all() {
+    let profile = read(Source::User, "---\ndescription: d\n---\n").unwrap();
+    assert_eq!((profile.name.as_str(), profile.tools), ("x", None));
+    assert_eq!(read(Source::User, "---\ntools: '*'\n---\np").unwrap().tools, None);
+    assert_eq!(read(Source::User, "---\ntools: []\n---\np").unwrap().tools, Some(Vec::new()));
+}
+
+#[test]
+fn every_error_is_said_with_file_and_line() {
+    let text = "---\nname: a b\nmax_turns: 0\nbudget: -1\ndisalowed_tools: Bash\ntools:\nmodel: [a]\nmodel: b\n---\np";
+    assert_eq!(
+        read(Source::User, text).unwrap_err(),
+        [
+            "agents/x.md:3: max_turns must be a whole number, 1 or more",
+            "agents/x.md:4: budget must be an amount of dollars, like 2.50",
+            "agents/x.md:5: there is no field disalowed_tools; did you mean disallowed_tools?",
+            "agents/x.md:6: tools must be names with commas between them; [] for none, or no such line for all",
+            "agents/x.md:7: model must be a text",
+            "agents/x.md:8: there are two lines for model; keep one",
+            "agents/x.md:2: \"a b\" cannot be the name of a profile: up to 64 letters, digits, - _ and ., beginning \
+             with a letter or digit",
+        ]
+    );
+    assert_eq!(read(Source::User, "---\nname: x\n---\n").unwrap_err().len(), 1);
+    let flaws = Profile::read(Source::User, "f", "f", b"---\nname: \xff\n---\n").unwrap_err();
+    assert_eq!(flaws[0].trouble, Trouble::NotUtf8);
+}
+
+#[test]
+fn a_repository_can_neither_choose_who_pays_nor_raise_a_limit() {
+    let refused = read(Source::Project, "---\nauth: main\n---\np").unwrap_err();
+    assert!(
+        refused[0].starts_with("agents/x.md:2: a repository's profile may not choose an auth group"),
+        "{refused:?}"
+    );
+    let usd = MicroUsd::from_dollars;
+    let text = "---\nbudget: 5\n---\np";
+    let (own, theirs) = (read(Source::User, text).unwrap(), read(Source::Project, text).unwrap());
+    assert_eq!(own.budget_within(usd(1.0)), usd(5.0));
+    assert_eq!(theirs.budget_within(usd(1.0)), usd(1.0));
+    assert_eq!(theirs.budget_within(usd(9.0)), usd(5.0));
+    assert_eq!(theirs.budget_within(None), usd(5.0));
+}
+
+#[test]
+fn a_kept_name_says_where_the_profile_comes_from() {
+    assert_eq!(full_name(Source::BuiltIn, "engineer"), "engineer");
+    assert_eq!(split_name("project:scout"), (Some(Source::Project), "scout"));
+    assert_eq!(split_name("builtin: engineer"), (Some(Source::BuiltIn), "engineer"));
+    assert_eq!(split_name(" scout "), (None, "scout"));
+    assert_eq!(split_name("other:scout"), (None, "other:scout"));
+}

@@ -1,0 +1,277 @@
+//! When recurring tasks come round: their files, a watcher for them, and one timer. Whether a task can begin is the
+//! machine's business.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Driver, Incoming};
+use crate::base::{TaskId, Timestamp, sanitize};
+use crate::config::paths::RepoFiles;
+use crate::config::recurring::{Plan, PlanChange};
+use crate::engine::feed::Watcher;
+use crate::engine::machine::Input;
+use crate::engine::update::{Level, Notice, Update};
+use crate::model::fold::SessionState;
+use crate::model::task::{Status, TaskNode};
+use crate::store::RealDisk;
+use crate::store::replace::replace;
+
+/// How long after a change the files are read: an editor, and git, make several.
+const READ_AFTER: Duration = Duration::from_millis(200);
+/// How long the timer sleeps at most. A machine that slept, or whose clock was set, is noticed that late.
+const LONGEST_SLEEP: Duration = Duration::from_secs(10 * 60);
+/// A file that is larger is not a plan.
+const LARGEST: u64 = 1 << 20;
+
+/// The recurring tasks of a project, as its checkout has them.
+pub(in crate::engine) struct Rounds {
+    top: PathBuf,
+    plans: BTreeMap<TaskId, Plan>,
+    /// What is wrong with files.
+    problems: BTreeSet<String>,
+    /// When the machine was last asked to begin a round, whether or not it could.
+    asked: BTreeMap<TaskId, Timestamp>,
+    /// Tasks that are no longer in the tree. Their files may still be there for a moment.
+    gone: BTreeSet<TaskId>,
+    watcher: Option<RecommendedWatcher>,
+    watched: Option<PathBuf>,
+    reading: Option<AbortOnDropHandle<()>>,
+    timer: Option<AbortOnDropHandle<()>>,
+    /// Something changed that the timer does not know of.
+    pub(super) stale: bool,
+}
+
+/// What was found in the folder of plans.
+#[derive(Default)]
+pub(in crate::engine) struct Found {
+    plans: BTreeMap<TaskId, Plan>,
+    problems: BTreeSet<String>,
+}
+
+impl Rounds {
+    /// Returns none at all: nothing comes round by itself.
+    pub(in crate::engine) fn none(top: &Path) -> Self {
+        Self {
+            top: fs::canonicalize(top).unwrap_or_else(|_| top.to_owned()),
+            plans: BTreeMap::new(),
+            problems: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            watcher: None,
+            watched: None,
+            reading: None,
+            timer: None,
+            stale: false,
+        }
+    }
+
+    /// Reads the plans below `top`, and watches them from then on.
+    pub(in crate::engine) fn open(top: &Path, incoming: mpsc::UnboundedSender<Incoming>) -> (Self, Found) {
+        let mut rounds = Self::none(top);
+        let tasks = RepoFiles::new(&rounds.top).tasks();
+        let watcher = notify::recommended_watcher(move |news: notify::Result<notify::Event>| {
+            let concerns = |path: &PathBuf| path.starts_with(&tasks) || tasks.starts_with(path);
+            if news.is_ok_and(|news| !news.kind.is_access() && news.paths.iter().any(concerns)) {
+                let _ = incoming.send(Incoming::PlansChanged);
+            }
+        });
+        match watcher {
+            Ok(watcher) => rounds.watcher = Some(watcher),
+            Err(error) => tracing::warn!(%error, "changes to recurring tasks are only seen at the next start"),
+        }
+        rounds.watch();
+        let found = read(&rounds.top);
+        (rounds, found)
+    }
+
+    /// Watches the folder of plans, or the one in which it would be. Anew each time: it may be another one by the same
+    /// name.
+    fn watch(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        if let Some(watched) = self.watched.take() {
+            // One that is gone has been let go already.
+            let _ = watcher.unwatch(&watched);
+        }
+        let files = RepoFiles::new(&self.top);
+        let places = [files.tasks(), files.root().to_owned(), self.top.clone()];
+        self.watched = places.into_iter().find(|place| watcher.watch(place, RecursiveMode::NonRecursive).is_ok());
+    }
+
+    /// Takes note of what looks different in the tree.
+    pub(super) fn noticed<'a>(&mut self, changed: impl IntoIterator<Item = &'a TaskId>, removed: &[TaskId]) {
+        self.stale |= changed.into_iter().any(|task| self.plans.contains_key(task));
+        self.gone.extend(removed);
+    }
+
+    /// Tells a new watcher what is wrong.
+    pub(super) fn brief(&self, watcher: &Watcher) {
+        self.problems.iter().for_each(|problem| watcher.tell(notice(problem)));
+    }
+
+    /// Returns when a task comes round next. Nothing: not by itself.
+    fn next(&self, plan: &Plan, node: &TaskNode) -> Option<Timestamp> {
+        if matches!(node.status, Status::Draft | Status::Closed) {
+            return None;
+        }
+        let begun = node.round.unwrap_or(node.created_at);
+        plan.next(self.asked.get(&plan.task).map_or(begun, |asked| begun.max(*asked)))
+    }
+}
+
+fn notice(problem: &str) -> Update {
+    Update::Notice { notice: Notice { level: Level::Warning, text: problem.to_owned(), task: None } }
+}
+
+/// Reads every plan below `top`.
+fn read(top: &Path) -> Found {
+    let mut found = Found::default();
+    let folder = RepoFiles::new(top).tasks();
+    let Ok(entries) = fs::read_dir(&folder) else { return found };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"))
+        else {
+            continue;
+        };
+        let shown = path.strip_prefix(top).unwrap_or(&path).to_owned();
+        let plan = name.parse::<TaskId>().map_err(|_| misnamed(&shown)).and_then(|task| {
+            let text = read_text(&path).map_err(|error| format!("{}: {error}", shown_name(&shown)))?;
+            Plan::read(task, &shown, &text)
+        });
+        match plan {
+            Ok(plan) => drop(found.plans.insert(plan.task, plan)),
+            Err(problem) => drop(found.problems.insert(problem)),
+        }
+    }
+    found
+}
+
+fn shown_name(path: &Path) -> String {
+    sanitize::line(&path.display().to_string()).into_owned()
+}
+
+fn misnamed(path: &Path) -> String {
+    format!(
+        "{}: the file of a recurring task is named by its task's id; mxd task new TITLE --recurring reset makes one",
+        shown_name(path)
+    )
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    if fs::metadata(path)?.len() > LARGEST {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    fs::read_to_string(path)
+}
+
+/// Makes the files below `top` say what the tree says.
+pub(super) fn write_down(top: &Path, change: &PlanChange) -> Result<(), String> {
+    let files = RepoFiles::new(top);
+    match change {
+        PlanChange::Remove(tasks) => tasks.iter().try_for_each(|task| match fs::remove_file(files.task(*task)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+            Ok(()) | Err(_) => Ok(()),
+        }),
+        PlanChange::Keep(edit) => {
+            let path = files.task(edit.task);
+            let text = match read_text(&path) {
+                Ok(text) => Some(text),
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => return Err(error.to_string()),
+            };
+            let shown = path.strip_prefix(top).unwrap_or(&path);
+            let new = edit.apply(shown, text.as_deref())?;
+            if text.as_deref() == Some(new.as_str()) {
+                return Ok(());
+            }
+            fs::create_dir_all(files.tasks()).map_err(|error| error.to_string())?;
+            let mode = fs::metadata(&path).map_or(0o644, |known| known.permissions().mode());
+            replace(&RealDisk, &path, new.as_bytes()).map_err(|error| error.to_string())?;
+            // It belongs to the repository, and is as readable as the rest of it.
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+impl Driver {
+    /// The files changed: they are read when they have come to rest.
+    pub(super) fn read_plans_soon(&mut self) {
+        let (incoming, top) = (self.parts.incoming.clone(), self.rounds.top.clone());
+        let reading = async move {
+            tokio::time::sleep(READ_AFTER).await;
+            if let Ok(found) = tokio::task::spawn_blocking(move || read(&top)).await {
+                let _ = incoming.send(Incoming::Plans(found));
+            }
+        };
+        self.rounds.watch();
+        self.rounds.reading = Some(AbortOnDropHandle::new(tokio::spawn(reading)));
+    }
+
+    pub(super) fn plans_read(&mut self, found: Found) {
+        let Found { plans, problems } = found;
+        for problem in problems.difference(&self.rounds.problems) {
+            tracing::warn!(problem, "a recurring task is ignored");
+            self.parts.feed.tell(&notice(problem));
+        }
+        self.rounds.problems = problems;
+        self.rounds.plans = plans;
+        self.rounds.stale = true;
+        let known = |task: &TaskId| self.machine.tree().get(*task).is_some() || self.rounds.gone.contains(task);
+        let new: Vec<TaskId> = self.rounds.plans.keys().copied().filter(|task| !known(task)).collect();
+        for task in new {
+            // Nearly always it has none: an id that was in this tree before is the exception.
+            let session = self.parts.store.sessions().active(task).map(|active| active.state());
+            self.ask_for_round(task, session.unwrap_or_default());
+        }
+    }
+
+    fn ask_for_round(&mut self, task: TaskId, session: SessionState) {
+        let Some(facts) = self.rounds.plans.get(&task).map(|plan| Box::new(plan.facts.clone())) else { return };
+        self.step(Input::Round { task, facts, session: Box::new(session) });
+    }
+
+    /// Begins what is due, and sleeps until the next is.
+    pub(super) fn come_round(&mut self) {
+        let now = self.parts.clock.now();
+        while std::mem::take(&mut self.rounds.stale) {
+            let due: Vec<TaskId> =
+                self.scheduled().into_iter().filter(|(_, next)| *next <= now).map(|(task, _)| task).collect();
+            for task in due {
+                self.rounds.asked.insert(task, now);
+                self.ask_for_round(task, SessionState::default());
+            }
+        }
+        let next = self.scheduled().into_iter().map(|(_, next)| next).min();
+        self.rounds.timer = next.map(|next| {
+            let (wait, incoming) = (next.since(now).min(LONGEST_SLEEP), self.parts.incoming.clone());
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                tokio::time::sleep(wait).await;
+                let _ = incoming.send(Incoming::ComeRound);
+            }))
+        });
+    }
+
+    /// Returns the tasks that come round by themselves, with the time at which they do next.
+    fn scheduled(&self) -> Vec<(TaskId, Timestamp)> {
+        let tree = self.machine.tree();
+        let next = |(task, plan): (&TaskId, &Plan)| Some((*task, self.rounds.next(plan, tree.get(*task)?)?));
+        self.rounds.plans.iter().filter_map(next).collect()
+    }
+
+    pub(super) fn write_plan_down(&self, ticket: u64, change: PlanChange) {
+        let (parts, top) = (Arc::clone(&self.parts), self.rounds.top.clone());
+        tokio::task::spawn_blocking(move || {
+            let result = write_down(&top, &change);
+            parts.send(Input::WrittenDown { ticket, result });
+        });
+    }
+}

@@ -1,0 +1,41 @@
+use super::*;
+use crate::base::{IdSource, SystemClock, Timestamp};
+
+#[test]
+fn of_closed_tasks_those_that_were_closed_last_are_kept() {
+    let ids = IdSource::new(Arc::new(SystemClock));
+    let node = |title: &str, status, at| TaskNode {
+        status,
+        updated_at: Timestamp::from_millis(at),
+        ..TaskNode::new(TaskId::fresh(&ids), title, "engineer", Timestamp::from_millis(0))
+    };
+    let root = node("root", Status::Pending, 0);
+    let tasks = [node("oldest", Status::Closed, 1), node("latest", Status::Closed, 9), node("done", Status::Passed, 0)];
+    let mut tree = Tree::new(root.clone());
+    for task in &tasks {
+        tree.insert(task.clone(), root.id).unwrap();
+    }
+    assert_eq!(closed_beyond(&tree, 1), [tasks[0].id]);
+    assert_eq!(closed_beyond(&tree, 2), []);
+}
+
+#[test]
+fn only_logs_that_are_days_old_are_left_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, days: u64| {
+        let path = folder.path().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_hours(24 * days)).unwrap();
+        path
+    };
+    let old = file("old.log", 30);
+    file("fresh.log", 1);
+    file("not-a-log.txt", 30);
+    assert_eq!(old_logs(folder.path()), [old]);
+    assert_eq!(old_logs(&folder.path().join("missing")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_path_can_be_pasted_whatever_is_in_it() {
+    assert_eq!(quoted(Path::new("/a b/c'd")), r"'/a b/c'\''d'");
+}

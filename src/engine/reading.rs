@@ -1,0 +1,154 @@
+//! Reading a task's work: differences, turns, what a merge or a rewind would do. Changes nothing that anybody works with,
+//! needs no engine, and runs off the machine's thread.
+
+mod history;
+mod previews;
+
+use std::path::PathBuf;
+
+pub use history::{History, Moment};
+
+use crate::base::{Fault, TaskId, TurnId};
+use crate::engine::review::{DiffWish, Range, Receipt, Seen, TaskDiff, TurnView};
+use crate::git::diff::{self, End, Wish};
+use crate::git::{Checkout, Error, Worktrees};
+use crate::store::{Sessions, StoreError};
+
+/// Where a task works and where its work goes, as the tree has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    pub task: TaskId,
+    /// Nothing: it is put away, or has not begun. The root's is the person's own checkout.
+    pub worktree: Option<PathBuf>,
+    pub branch: Option<String>,
+    /// The branch of the task above, or the project's base.
+    pub above: String,
+    /// The project's base branch.
+    pub base: String,
+    pub is_root: bool,
+    /// What checks its work.
+    pub verify: Option<String>,
+    pub receipt: Option<Receipt>,
+}
+
+/// Reads the work of a project's tasks.
+#[derive(Clone)]
+pub struct Reader {
+    pub(in crate::engine) worktrees: Worktrees,
+    pub(in crate::engine) sessions: Sessions,
+}
+
+impl Reader {
+    pub fn new(worktrees: Worktrees, sessions: Sessions) -> Self {
+        Self { worktrees, sessions }
+    }
+
+    /// Returns the turns of a task's conversation, oldest first.
+    pub async fn turns(&self, task: TaskId) -> Result<Vec<TurnView>, Fault> {
+        Ok(self.history(task).await?.turns)
+    }
+
+    pub async fn history(&self, task: TaskId) -> Result<History, Fault> {
+        let sessions = self.sessions.clone();
+        let read = tokio::task::spawn_blocking(move || History::read(&sessions, task));
+        Ok(read.await.unwrap_or(Err(StoreError::Closed))?)
+    }
+
+    pub async fn diff(&self, spot: &Spot, wish: DiffWish) -> Result<TaskDiff, Fault> {
+        let (checkout, now) = self.place(spot).await?;
+        let files = Wish { whitespace: wish.whitespace, context: wish.context, only: wish.only, ..Wish::default() };
+        let state = match (&spot.worktree, &now) {
+            // What was looked at is kept as it was before it was looked at: nothing counts as seen that was not there.
+            (Some(path), End::Worktree) => self.worktrees.state(path).await.ok(),
+            (_, _) => None,
+        };
+        let (old, new, names) = match wish.range {
+            Range::Base => {
+                let from = match &now {
+                    End::Worktree => diff::left(&checkout, None, &spot.above).await?,
+                    End::Commit(_) | End::Tree(_) | End::Empty => {
+                        diff::left(&checkout, spot.branch.as_deref(), &spot.above).await?
+                    }
+                };
+                (End::Commit(from), now, (spot.above.clone(), "now".to_owned()))
+            }
+            Range::Turn { turn } => {
+                let history = self.history(spot.task).await?;
+                let (before, after) = history.around(turn)?;
+                (tree(before), tree(after), ("before".to_owned(), format!("turn {}", history.number(turn)?)))
+            }
+            Range::Between { from, to } => {
+                let history = self.history(spot.task).await?;
+                let names = (format!("turn {}", history.number(from)?), format!("turn {}", history.number(to)?));
+                (tree(history.state_after(Some(from))?), tree(history.state_after(Some(to))?), names)
+            }
+            Range::Since { turn } => {
+                let history = self.history(spot.task).await?;
+                let name = format!("turn {}", history.number(turn)?);
+                (tree(history.state_after(Some(turn))?), self.as_kept(&checkout, now).await?, (name, "now".to_owned()))
+            }
+            Range::Look => match self.seen(spot.task).await?.state {
+                Some(seen) => {
+                    let now = self.as_kept(&checkout, now).await?;
+                    (End::Tree(seen), now, ("your last look".to_owned(), "now".to_owned()))
+                }
+                None => {
+                    let from = diff::left(&checkout, spot.branch.as_deref(), &spot.above).await?;
+                    (End::Commit(from), now, (spot.above.clone(), "now".to_owned()))
+                }
+            },
+        };
+        let made = diff::between(&checkout, &old, &new, &files).await.map_err(not_kept)?;
+        Ok(TaskDiff { task: spot.task, range: wish.range, old: names.0, new: names.1, diff: made, state })
+    }
+
+    /// Returns what the person has seen of a task's work.
+    pub async fn seen(&self, task: TaskId) -> Result<Seen, Fault> {
+        let found = self.worktrees.seen(task).await?;
+        Ok(found.map_or_else(Seen::default, |(state, hunks)| Seen { state: Some(state), hunks }))
+    }
+
+    /// Remembers what the person has seen of a task's work.
+    pub async fn mark_seen(&self, task: TaskId, seen: Seen) -> Result<(), Fault> {
+        let Some(state) = seen.state else { return Err(Fault::user("nothing was looked at that could be remembered")) };
+        Ok(self.worktrees.note_seen(task, &state, seen.hunks).await?)
+    }
+
+    /// Returns where a task's files are to be looked at, and what of it is its present state.
+    async fn place(&self, spot: &Spot) -> Result<(Checkout, End), Fault> {
+        if let Some(path) = spot.worktree.as_ref().filter(|path| path.is_dir()) {
+            return Ok((self.worktrees.checkout(path).await?, End::Worktree));
+        }
+        match &spot.branch {
+            Some(branch) => Ok((self.worktrees.main().clone(), End::Commit(branch.clone()))),
+            None => Err(Fault::user("nothing to compare yet: the task gets its branch when it begins")),
+        }
+    }
+
+    /// Returns the present state in the form that snapshots have: with the bytes as they lie on the disk.
+    async fn as_kept(&self, checkout: &Checkout, now: End) -> Result<End, Fault> {
+        match now {
+            End::Worktree => Ok(End::Tree(self.worktrees.state(&checkout.path).await?)),
+            End::Commit(_) | End::Tree(_) | End::Empty => Ok(now),
+        }
+    }
+}
+
+fn tree(state: String) -> End {
+    End::Tree(state)
+}
+
+/// Says of a tree that is gone what that means.
+fn not_kept(error: Error) -> Fault {
+    match error {
+        Error::NoCommit(_) => Fault::user("the files of that turn are no longer kept")
+            .hint("the last 100 states of a task are kept; choose a later turn"),
+        error => error.into(),
+    }
+}
+
+/// Returns the fault for a turn that a conversation does not have.
+fn no_turn(turn: TurnId) -> Fault {
+    Fault::user(format!("there is no turn {turn} in this conversation"))
+        .hint("`mxd rewind TASK --list` lists the turns")
+}

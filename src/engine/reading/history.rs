@@ -1,0 +1,197 @@
+//! The turns of a conversation and the states of the files between them: a fold over the chain of a session.
+
+use std::collections::BTreeMap;
+
+use super::no_turn;
+use crate::base::{EventId, Fault, MessageId, TaskId, TurnId, text};
+use crate::engine::review::TurnView;
+use crate::model::event::{Body, Event};
+use crate::model::message::{Message, Source};
+use crate::model::work::Work;
+use crate::store::{Sessions, StoreError};
+use crate::tools::names;
+
+/// How long a line is that stands for what was said.
+const LINE: usize = 120;
+
+/// A point in a conversation to which it can go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The last event that stays. Nothing: the very beginning.
+    pub event: Option<EventId>,
+    /// The last turn that stays.
+    pub turn: Option<TurnId>,
+}
+
+/// The turns of a conversation.
+#[derive(Debug, Default)]
+pub struct History {
+    pub turns: Vec<TurnView>,
+    /// The state of the files before the first turn, if one was kept.
+    pub first: Option<String>,
+    /// The state that the files were last known to be in.
+    pub last: Option<String>,
+    /// What was consumed, and the last event before that.
+    consumed: BTreeMap<MessageId, Consumed>,
+    messages: BTreeMap<MessageId, Message>,
+    said: String,
+    calls: Vec<String>,
+    open: Vec<String>,
+    prompt: (String, Option<MessageId>),
+    before: Option<EventId>,
+}
+
+/// When a message was read.
+#[derive(Clone, Debug)]
+struct Consumed {
+    moment: Moment,
+    together: Vec<MessageId>,
+}
+
+impl History {
+    pub(super) fn read(sessions: &Sessions, task: TaskId) -> Result<Self, StoreError> {
+        let mut history = Self::default();
+        sessions.stream_chain(task, |event| history.apply(&event))?;
+        Ok(history)
+    }
+
+    pub(super) fn apply(&mut self, event: &Event) {
+        match &event.body {
+            Body::Message(message) => {
+                self.messages.insert(message.id, message.clone());
+            }
+            Body::MessagesConsumed(consumed) => self.consume(&consumed.ids),
+            Body::AssistantText(said) if self.said.is_empty() => self.said = text::headline(&said.text, LINE),
+            Body::ToolCall(call) => {
+                self.calls.push(names::shown(&call.name).into_owned());
+                self.open.push(call.call.clone());
+            }
+            Body::TurnEnded(end) => {
+                let (prompt, message) = std::mem::take(&mut self.prompt);
+                self.turns.push(TurnView {
+                    turn: end.turn,
+                    number: self.turns.len() + 1,
+                    at: event.ts,
+                    prompt,
+                    message,
+                    said: std::mem::take(&mut self.said),
+                    calls: std::mem::take(&mut self.calls),
+                    changed: false,
+                    state: self.last.clone(),
+                    event: event.id,
+                });
+            }
+            Body::ToolResult(result) => {
+                let open = self.open.len();
+                self.open.retain(|call| *call != result.call);
+                if let Some(turn) = self.turns.last_mut().filter(|_| self.open.len() < open) {
+                    turn.event = event.id;
+                }
+            }
+            Body::Snapshot(kept) => self.kept(kept.turn, &kept.tree, event.id),
+            Body::Work(Work::Rewound { rewound }) if rewound.extent.has_files() => {
+                if let Ok(state) = self.state_after(rewound.to) {
+                    self.last = Some(state);
+                }
+            }
+            Body::AssistantText(_)
+            | Body::MessagesWithdrawn(_)
+            | Body::SessionConfig(_)
+            | Body::Thinking(_)
+            | Body::Usage(_)
+            | Body::CompactStarted(_)
+            | Body::CompactMarker(_)
+            | Body::ForkMarker(_)
+            | Body::RunStarted(_)
+            | Body::RunEnded(_)
+            | Body::DoneNotified(_)
+            | Body::AskRaised(_)
+            | Body::AskAnswered(_)
+            | Body::AskWithdrawn(_)
+            | Body::Granted(_)
+            | Body::BudgetWarning(_)
+            | Body::BudgetExceeded(_)
+            | Body::Error(_)
+            | Body::Repaired(_)
+            | Body::HeadMoved(_)
+            | Body::Work(_)
+            | Body::TaskChanged(_)
+            | Body::Unknown(_) => {}
+        }
+        self.before = Some(event.id);
+    }
+
+    fn consume(&mut self, ids: &[MessageId]) {
+        let moment = Moment { event: self.before, turn: self.turns.last().map(|turn| turn.turn) };
+        for id in ids {
+            self.consumed.insert(*id, Consumed { moment, together: ids.to_vec() });
+            let Some(message) = self.messages.get(id) else { continue };
+            if !message.from.is_visible() || matches!(message.from, Source::WorkContext | Source::CompactedResume) {
+                continue;
+            }
+            let own = (message.from == Source::User).then_some(*id);
+            self.prompt = (text::headline(&message.body, LINE), own);
+        }
+    }
+
+    fn kept(&mut self, turn: TurnId, state: &str, event: EventId) {
+        let changed = self.last.as_deref() != Some(state);
+        self.last = Some(state.to_owned());
+        match self.turns.last_mut() {
+            // The last turn's own, or something that happened to the files after it.
+            Some(last) => {
+                last.state = Some(state.to_owned());
+                if last.turn == turn {
+                    last.changed |= changed;
+                    last.event = last.event.max(event);
+                }
+            }
+            None => self.first = Some(state.to_owned()),
+        }
+    }
+
+    pub(super) fn number(&self, turn: TurnId) -> Result<usize, Fault> {
+        self.turns.iter().find(|view| view.turn == turn).map(|view| view.number).ok_or_else(|| no_turn(turn))
+    }
+
+    /// Returns the state of the files after a turn. Nothing: before the first one.
+    pub fn state_after(&self, turn: Option<TurnId>) -> Result<String, Fault> {
+        let state = match turn {
+            Some(turn) => self.turns.iter().find(|view| view.turn == turn).ok_or_else(|| no_turn(turn))?.state.clone(),
+            None => self.first.clone(),
+        };
+        state.ok_or_else(|| {
+            Fault::user("the files were not kept at that time")
+                .hint("states of files are kept from the first run of this version on")
+        })
+    }
+
+    /// Returns the states of the files before and after a turn.
+    pub(super) fn around(&self, turn: TurnId) -> Result<(String, String), Fault> {
+        let at = self.turns.iter().position(|view| view.turn == turn).ok_or_else(|| no_turn(turn))?;
+        let before = self.state_after(at.checked_sub(1).map(|before| self.turns[before].turn))?;
+        Ok((before, self.state_after(Some(turn))?))
+    }
+
+    /// Returns the point right after a turn. Nothing: the very beginning.
+    pub fn after(&self, turn: Option<TurnId>) -> Result<Moment, Fault> {
+        let Some(turn) = turn else { return Ok(Moment { event: None, turn: None }) };
+        let view = self.turns.iter().find(|view| view.turn == turn).ok_or_else(|| no_turn(turn))?;
+        Ok(Moment { event: Some(view.event), turn: Some(turn) })
+    }
+
+    /// Returns the point right before a message was read, and what else was read with it.
+    pub fn before(&self, message: MessageId) -> Option<(Moment, Vec<Message>)> {
+        let consumed = self.consumed.get(&message)?;
+        let others = consumed.together.iter().filter(|id| **id != message);
+        Some((consumed.moment, others.filter_map(|id| self.messages.get(id)).cloned().collect()))
+    }
+
+    pub fn message(&self, id: MessageId) -> Option<&Message> {
+        self.messages.get(&id)
+    }
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

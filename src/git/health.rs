@@ -1,0 +1,76 @@
+//! Whether git itself is in order: its version, whom it commits as, and locks that a crash left. Only reads.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::error::{Error, blocking};
+use super::program::Call;
+
+/// The oldest version with everything that is used here: older ones do not let attributes be switched off, which archives
+/// need to keep files byte for byte.
+pub const WANTED: Version = Version(2, 41, 0);
+/// The oldest version that can make a locked worktree at all.
+pub const NEEDED: Version = Version(2, 34, 0);
+/// How old a lock of git's must be to look forgotten. No call of git's holds one this long in ordinary repositories.
+const FORGOTTEN: Duration = Duration::from_mins(5);
+
+/// A version of git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+/// Whom git commits as in a repository, and what locks it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repository {
+    pub has_name: bool,
+    pub has_email: bool,
+    /// Locks that nobody has touched for minutes.
+    pub forgotten_locks: Vec<PathBuf>,
+}
+
+/// Returns the version of the `git` program, or nothing if it says something that is no version.
+pub async fn version() -> Result<Option<Version>, Error> {
+    Ok(parse(&Call::anywhere(["--version"]).line().await?))
+}
+
+/// Reads `git version 2.39.5 (Apple Git-154)` and its relatives.
+fn parse(said: &str) -> Option<Version> {
+    let word = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut parts = word.split('.').map(|part| part.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok());
+    let major = parts.next()??;
+    let mut next = || parts.next().flatten().unwrap_or(0);
+    Some(Version(major, next(), next()))
+}
+
+/// Looks at the repository whose main checkout is `top`.
+pub async fn repository(top: &Path) -> Result<Repository, Error> {
+    let top = top.to_owned();
+    blocking(move || {
+        let repository = git2::Repository::open(&top).map_err(Error::read(&top))?;
+        let settings = repository.config().map_err(Error::read(&top))?;
+        let has = |name: &str| settings.get_string(name).is_ok_and(|value| !value.trim().is_empty());
+        let common = repository.commondir();
+        let locks = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock"].map(|name| common.join(name));
+        Ok(Repository {
+            has_name: has("user.name"),
+            has_email: has("user.email"),
+            forgotten_locks: locks.into_iter().filter(|lock| is_forgotten(lock)).collect(),
+        })
+    })
+    .await
+}
+
+fn is_forgotten(lock: &Path) -> bool {
+    let touched = lock.symlink_metadata().and_then(|found| found.modified());
+    touched.is_ok_and(|touched| SystemTime::now().duration_since(touched).is_ok_and(|age| age > FORGOTTEN))
+}
+
+#[cfg(test)]
+#[path = "health_tests.rs"]
+mod tests;

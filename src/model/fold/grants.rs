@@ -1,0 +1,74 @@
+//! What the person allowed an agent beyond its limits, and of which limits the agent has been told.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::MicroUsd;
+use crate::model::event::{Body, Event, Grant};
+
+/// Limits that were lifted, for the rest of the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Grants {
+    /// How many turns may end before the person is asked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// Models that may be used under a budget although nobody knows what they cost.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unpriced: BTreeSet<String>,
+    /// Requests may be made although no summary can make the context small enough.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overfull: bool,
+    /// The budgets that the agent knows to be nearly spent.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub warned: BTreeSet<MicroUsd>,
+}
+
+impl Grants {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            Body::Granted(granted) => match &granted.grant {
+                Grant::Turns { up_to } => self.turns = self.turns.max(Some(*up_to)),
+                Grant::Unpriced { model } => {
+                    self.unpriced.insert(model.clone());
+                }
+                Grant::Overfull => self.overfull = true,
+            },
+            Body::BudgetWarning(warning) => {
+                self.warned.insert(warning.limit);
+            }
+            Body::CompactMarker(marker) => *self = marker.carry.grants.clone(),
+            Body::HeadMoved(moved) => *self = moved.carry.grants.clone(),
+            Body::ForkMarker(_) => *self = Self::default(),
+            Body::Message(_)
+            | Body::MessagesConsumed(_)
+            | Body::MessagesWithdrawn(_)
+            | Body::SessionConfig(_)
+            | Body::AssistantText(_)
+            | Body::Thinking(_)
+            | Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::Usage(_)
+            | Body::TurnEnded(_)
+            | Body::CompactStarted(_)
+            | Body::RunStarted(_)
+            | Body::Work(_)
+            | Body::RunEnded(_)
+            | Body::DoneNotified(_)
+            | Body::AskRaised(_)
+            | Body::AskAnswered(_)
+            | Body::AskWithdrawn(_)
+            | Body::BudgetExceeded(_)
+            | Body::Error(_)
+            | Body::Repaired(_)
+            | Body::Snapshot(_)
+            | Body::TaskChanged(_)
+            | Body::Unknown(_) => {}
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What was done with a task's files: the last check, the last landing, what a redo would take back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::event::{Body, Event};
+use crate::model::work::{Landing, Receipt, Rewound, Work};
+
+/// What is in force of what was done with the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkDone {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
+    /// The last landing that was not taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landing: Option<Landing>,
+    /// How often the person reviewed it.
+    pub rounds: u32,
+    /// The rewind that can be taken back, as long as nothing was said since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewound: Option<Rewound>,
+}
+
+impl WorkDone {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            Body::Work(work) => self.take(work),
+            // The conversation goes on from where it was rewound to: what was left behind stays behind.
+            Body::MessagesConsumed(_) | Body::TurnEnded(_) => self.rewound = None,
+            Body::CompactMarker(marker) => *self = Self { rewound: None, ..marker.carry.work.clone() },
+            Body::HeadMoved(moved) => *self = Self { rewound: None, ..moved.carry.work.clone() },
+            Body::ForkMarker(_) => *self = Self::default(),
+            Body::Message(_)
+            | Body::MessagesWithdrawn(_)
+            | Body::SessionConfig(_)
+            | Body::AssistantText(_)
+            | Body::Thinking(_)
+            | Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::Usage(_)
+            | Body::CompactStarted(_)
+            | Body::RunStarted(_)
+            | Body::RunEnded(_)
+            | Body::DoneNotified(_)
+            | Body::AskRaised(_)
+            | Body::AskAnswered(_)
+            | Body::AskWithdrawn(_)
+            | Body::Granted(_)
+            | Body::BudgetWarning(_)
+            | Body::BudgetExceeded(_)
+            | Body::Error(_)
+            | Body::Repaired(_)
+            | Body::Snapshot(_)
+            | Body::TaskChanged(_)
+            | Body::Unknown(_) => {}
+        }
+    }
+
+    fn take(&mut self, work: &Work) {
+        match work {
+            Work::Verified { receipt } => self.receipt = Some(receipt.clone()),
+            Work::Landed { landing } => self.landing = Some(landing.clone()),
+            Work::LandingUndone { undo, .. } => {
+                self.landing.take_if(|landing| landing.undo == *undo);
+            }
+            Work::Reviewed { .. } => self.rounds += 1,
+            Work::Rewound { rewound } => self.rewound = Some(rewound.clone()),
+            Work::Redone { .. } => self.rewound = None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Drawing of the picker of turns: the turns, and beside or below them what going back would undo.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::base::{sanitize, text};
+use crate::engine::review::{RewindPreview, TurnView};
+use crate::text::wrap::{self, Break};
+use crate::text::{Row, Span, width};
+use crate::theme::Role;
+use crate::ui::layer::rewind::{self, Rewind};
+use crate::ui::layer::view::open;
+use crate::ui::model::Model;
+use crate::ui::msg::Cx;
+use crate::ui::paint;
+use crate::ui::words as say;
+
+/// From here on the preview stands beside the turns.
+const WIDE: u16 = 100;
+/// How many things of a kind are named.
+const NAMED: usize = 12;
+
+/// Draws the picker over `screen`.
+pub fn view(picker: &Rewind, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let area = Rect { y: screen.y + 1, height: screen.height.saturating_sub(2), ..screen };
+    let inner = open(area, &format!("go back in {}", model.world.title(picker.task)), cx, buffer);
+    let (list, preview) = if inner.width >= WIDE {
+        let wide = inner.width / 2;
+        let right = Rect { x: inner.x + wide + 1, width: inner.width - wide - 1, ..inner };
+        (Rect { width: wide, ..inner }, right)
+    } else {
+        let high = (inner.height / 2).min(u16::try_from(picker.len() + 1).unwrap_or(u16::MAX));
+        let lower = Rect { y: inner.y + high, height: inner.height - high, ..inner };
+        (Rect { height: high, ..inner }, lower)
+    };
+    turns(picker, cx, list, buffer);
+    let mut rows = rows(picker, usize::from(preview.width).saturating_sub(3));
+    let text = Rect { x: preview.x + 2, width: preview.width.saturating_sub(3), ..preview };
+    if rows.len() > usize::from(text.height) {
+        // Air is the first that a small screen does without.
+        rows.retain(|row| !row.spans.is_empty());
+    }
+    for (row, y) in rows.iter().zip(0..text.height) {
+        paint::line(buffer, text, y, &row.line(cx.theme));
+    }
+}
+
+fn turns(picker: &Rewind, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    match &picker.turns {
+        None => {
+            paint::text(buffer, area, (2, 1), "Reading the turns …", theme.style(Role::Muted));
+            return;
+        }
+        Some(Err(problem)) => {
+            paint::text(buffer, area, (2, 1), &sanitize::line(problem), theme.style(Role::Error));
+            return;
+        }
+        Some(Ok(_)) => {}
+    }
+    let height = usize::from(area.height);
+    let mut cursor = picker.cursor;
+    cursor.top = cursor.chosen.saturating_sub(height / 2);
+    cursor.settle(picker.len(), height);
+    for (at, y) in (cursor.top..picker.len()).zip(0..area.height) {
+        let line = Rect { y: area.y + y, height: 1, ..area };
+        let row = match picker.list().get(at) {
+            Some(turn) => turn_row(turn, at == 0, cx, usize::from(area.width)),
+            None => Row::of("     before the first turn", Role::Muted),
+        };
+        paint::line(buffer, line, 0, &row.line(theme));
+        if at == picker.cursor.chosen {
+            paint::tint(buffer, line, theme.style(Role::Selection));
+        }
+    }
+    paint::scrollbar(buffer, area, theme, cursor.top, height, picker.len());
+}
+
+fn turn_row(turn: &TurnView, newest: bool, cx: &Cx<'_>, columns: usize) -> Row {
+    let glyphs = cx.theme.glyphs;
+    let said = sanitize::line(&turn.said).into_owned();
+    let about = if said.trim().is_empty() { turn.calls.join(", ") } else { said };
+    let mut row = Row::new(vec![
+        Span::decoration(format!("{:>4} ", turn.number), Role::LineNumber),
+        Span::decoration(format!("{} ", say::time_of_day(turn.at, cx.zone)), Role::Muted),
+        Span::decoration(if turn.changed { "± " } else { "  " }, Role::DiffPlus),
+    ]);
+    if !turn.prompt.is_empty() {
+        let who = if turn.message.is_some() { Role::User } else { Role::Message };
+        let prompt = text::headline(&sanitize::line(&turn.prompt), 40);
+        row.push(Span::new(format!("{prompt} {} ", glyphs.arrow_right), who));
+    }
+    row.push(Span::new(about, Role::Text));
+    if newest {
+        row.truncate(columns.saturating_sub(7), glyphs.ellipsis);
+        row.push(Span::decoration("  now", Role::Accent));
+    }
+    row.truncate(columns.saturating_sub(1), glyphs.ellipsis);
+    row
+}
+
+fn rows(picker: &Rewind, room: usize) -> Vec<Row> {
+    let mut sheet = Sheet { rows: Vec::new(), room };
+    let to = picker
+        .chosen()
+        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
+    sheet.say(&format!("Back to {to}: {}", rewind::words(picker.extent)), "", Role::Strong);
+    match picker.preview() {
+        None if matches!(picker.turns, Some(Ok(_))) => sheet.say("Finding out what it would undo …", "", Role::Muted),
+        None => {}
+        Some(Err(problem)) => sheet.say(problem, "", Role::Error),
+        Some(Ok(preview)) => undone(preview, &mut sheet),
+    }
+    sheet.rows
+}
+
+struct Sheet {
+    rows: Vec<Row>,
+    room: usize,
+}
+
+impl Sheet {
+    fn say(&mut self, words: &str, indent: &'static str, role: Role) {
+        for line in width::visible(words).lines() {
+            let before = [Span::decoration(indent, Role::Text)];
+            let line = [Span::new(line.to_owned(), role)];
+            self.rows.extend(wrap::spans(&line, self.room, &before, &before, Break::Words));
+        }
+    }
+
+    /// Adds a part with its names, if there is anything in it.
+    fn part(&mut self, words: &str, names: &[String], role: Role) {
+        self.rows.push(Row::blank());
+        self.say(words, "", role);
+        let more = names.len().saturating_sub(NAMED);
+        names.iter().take(NAMED).for_each(|name| self.say(name, "  ", Role::Muted));
+        if more > 0 {
+            self.say(&format!("and {more} more"), "  ", Role::Faint);
+        }
+    }
+}
+
+fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
+    let before = sheet.rows.len();
+    if preview.turns > 0 {
+        let words = text::count(preview.turns, "turn leaves the conversation", "turns leave the conversation");
+        let read = text::count(preview.read, "message", "messages");
+        let read = format!("with {read} that the agent had read");
+        sheet.part(&words, if preview.read > 0 { std::slice::from_ref(&read) } else { &[] }, Role::Text);
+    }
+    let count = preview.files.len() + preview.hidden_files;
+    if count > 0 {
+        let mut names: Vec<String> = preview.files.iter().take(NAMED).map(|file| file.path.clone()).collect();
+        if count > names.len() {
+            names.push(format!("and {} more", count - names.len()));
+        }
+        sheet.part(&text::count(count, "file changes back", "files change back"), &names, Role::Text);
+    }
+    if !preview.commits.is_empty() {
+        let line = |commit: &crate::engine::review::CommitLine| {
+            let id: String = commit.id.chars().take(8).collect();
+            format!("{id} {}", sanitize::line(&commit.subject))
+        };
+        let names: Vec<String> = preview.commits.iter().map(line).collect();
+        sheet.part(
+            &text::count(names.len(), "commit leaves the branch", "commits leave the branch"),
+            &names,
+            Role::Text,
+        );
+    }
+    if !preview.sent.is_empty() {
+        let names: Vec<String> = preview.sent.iter().map(|words| text::headline(&sanitize::line(words), 100)).collect();
+        let words = format!("Cannot be undone: {} sent", text::count(names.len(), "message was", "messages were"));
+        sheet.part(&words, &names, Role::Warn);
+    }
+    if !preview.created.is_empty() {
+        let names: Vec<String> = preview.created.iter().map(|task| sanitize::line(&task.title).into_owned()).collect();
+        let words = format!("Cannot be undone: {} made", text::count(names.len(), "task was", "tasks were"));
+        sheet.part(&words, &names, Role::Warn);
+    }
+    if !preview.stays.is_empty() {
+        sheet.part("Stays as it is", &preview.stays, Role::Text);
+    }
+    if sheet.rows.len() == before {
+        sheet.part("Nothing would be different.", &[], Role::Muted);
+    }
+}

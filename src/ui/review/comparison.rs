@@ -1,0 +1,112 @@
+//! What is reviewed: the files that differ, and a mark for each hunk that says whether it is still the same.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::text::diff::{DiffLine, FileDiff, LineKind};
+
+/// Everything that differs between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    pub files: Vec<Changed>,
+    /// Files that differ and are not here.
+    pub hidden_files: usize,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub diff: FileDiff,
+    pub added: usize,
+    pub removed: usize,
+    /// For each hunk, a mark for each run of changed lines in it: the same lines have the same one, wherever they have
+    /// moved to and however many unchanged ones are shown around them. Never empty: a file without hunks has one that
+    /// stands for the whole of it.
+    pub marks: Vec<Vec<u64>>,
+}
+
+impl Comparison {
+    /// Takes in files. Reads every line once, so it is done where nobody waits.
+    pub fn new(files: Vec<FileDiff>, hidden_files: usize) -> Self {
+        Self { files: files.into_iter().map(Changed::new).collect(), hidden_files }
+    }
+
+    pub fn added(&self) -> usize {
+        self.files.iter().map(|file| file.added).sum()
+    }
+
+    pub fn removed(&self) -> usize {
+        self.files.iter().map(|file| file.removed).sum()
+    }
+
+    pub fn hunks(&self) -> usize {
+        self.files.iter().map(|file| file.marks.len()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.hidden_files == 0
+    }
+}
+
+impl Changed {
+    fn new(diff: FileDiff) -> Self {
+        let (added, removed) = (diff.added(), diff.removed());
+        Self { marks: marks(&diff), added, removed, diff }
+    }
+
+    /// Returns what tells a hunk from the others of the comparison.
+    pub fn id(&self, hunk: usize) -> Option<u64> {
+        self.marks.get(hunk).and_then(|marks| marks.first()).copied()
+    }
+
+    /// Tells whether all of a hunk is among what was seen.
+    pub fn is_seen(&self, hunk: usize, seen: &BTreeSet<u64>) -> bool {
+        self.marks.get(hunk).is_some_and(|marks| marks.iter().all(|mark| seen.contains(mark)))
+    }
+
+    /// Returns how many hunks were seen.
+    pub fn seen(&self, seen: &BTreeSet<u64>) -> usize {
+        (0..self.marks.len()).filter(|hunk| self.is_seen(*hunk, seen)).count()
+    }
+}
+
+fn marks(diff: &FileDiff) -> Vec<Vec<u64>> {
+    let mut times: HashMap<u64, u64> = HashMap::new();
+    let mut mark = |words: &mut dyn FnMut(&mut blake3::Hasher)| {
+        let mut hash = blake3::Hasher::new();
+        hash.update(diff.path().as_bytes()).update(&[0]);
+        words(&mut hash);
+        let mut first = [0; 8];
+        first.copy_from_slice(&hash.finalize().as_bytes()[..8]);
+        let mark = u64::from_le_bytes(first);
+        // The same change twice in a file is two things to look at.
+        let before = times.entry(mark).or_default();
+        *before += 1;
+        mark.wrapping_add(*before - 1)
+    };
+    let mut marks: Vec<Vec<u64>> = Vec::with_capacity(diff.hunks.len());
+    for hunk in &diff.hunks {
+        let runs = hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Context) == (b.kind == LineKind::Context));
+        let changed = runs.filter(|run| run.first().is_some_and(|line| line.kind != LineKind::Context));
+        let of = |run: &[DiffLine]| {
+            mark(&mut |hash| {
+                for line in run {
+                    hash.update(if line.kind == LineKind::Added { b"+" } else { b"-" });
+                    hash.update(line.text.as_bytes()).update(&[u8::from(line.unfinished), b'\n']);
+                }
+            })
+        };
+        marks.push(changed.map(of).collect());
+    }
+    if marks.is_empty() {
+        marks.push(vec![mark(&mut |hash| {
+            diff.notes.iter().for_each(|note| {
+                hash.update(note.as_bytes());
+            });
+        })]);
+    }
+    marks
+}
+
+#[cfg(test)]
+#[path = "comparison_tests.rs"]
+mod tests;

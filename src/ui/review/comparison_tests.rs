@@ -1,0 +1,68 @@
+use super::*;
+
+fn lines(count: usize) -> String {
+    (1..=count).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat()
+}
+
+fn compare(old: &str, new: &str, context: usize) -> Changed {
+    let mut comparison = Comparison::new(vec![FileDiff::between("a.txt", old, new, context)], 0);
+    comparison.files.remove(0)
+}
+
+fn all(file: &Changed) -> Vec<u64> {
+    file.marks.iter().flatten().copied().collect()
+}
+
+#[test]
+fn a_change_keeps_its_mark_when_it_moves_and_when_more_is_shown_around_it() {
+    let old = lines(60);
+    let new = old.replace("line 20\n", "twenty\n").replace("line 30\n", "thirty\n");
+    let two = compare(&old, &new, 3);
+    assert_eq!(two.marks.len(), 2);
+    let one = compare(&old, &new, 30);
+    assert_eq!(one.marks.len(), 1, "with enough around them, both changes are in one hunk");
+    assert_eq!(all(&two), all(&one));
+    let moved = compare(&old, &format!("first\n{new}"), 3);
+    assert_eq!(all(&moved)[1..], all(&two)[..]);
+}
+
+#[test]
+fn another_word_another_file_and_a_second_time_are_other_marks() {
+    let old = lines(60);
+    let new = old.replace("line 20\n", "twenty\n");
+    let mark = all(&compare(&old, &new, 3))[0];
+    assert_ne!(all(&compare(&old, &new.replace("twenty", "20"), 3))[0], mark);
+    let elsewhere = Comparison::new(vec![FileDiff::between("b.txt", &old, &new, 3)], 0);
+    assert_ne!(elsewhere.files[0].marks[0][0], mark);
+    let same = "x\n".repeat(40);
+    let twice = compare(&same, &format!("new\n{same}new\n"), 3);
+    let marks = all(&twice);
+    assert_eq!(marks.len(), 2);
+    assert_ne!(marks[0], marks[1], "the same change twice is two things to look at");
+}
+
+#[test]
+fn a_hunk_is_seen_when_all_of_it_was() {
+    let old = lines(30);
+    let new = old.replace("line 10\n", "ten\n").replace("line 13\n", "thirteen\n");
+    let file = compare(&old, &new, 3);
+    assert_eq!(file.marks.iter().map(Vec::len).collect::<Vec<_>>(), [2]);
+    let mut seen = BTreeSet::from([file.marks[0][0]]);
+    assert!(!file.is_seen(0, &seen));
+    seen.insert(file.marks[0][1]);
+    assert!(file.is_seen(0, &seen));
+    assert_eq!(file.seen(&seen), 1);
+}
+
+#[test]
+fn a_file_without_lines_can_be_seen_too() {
+    let binary = |note: &str| FileDiff {
+        new_path: Some("a.png".to_owned()),
+        notes: vec![note.to_owned()],
+        ..FileDiff::default()
+    };
+    let comparison = Comparison::new(vec![binary("not text, 3 B to 4 B"), binary("not text, 3 B to 5 B")], 0);
+    let marks: Vec<_> = comparison.files.iter().map(all).collect();
+    assert_eq!((marks[0].len(), marks[1].len()), (1, 1));
+    assert_ne!(marks[0], marks[1]);
+}

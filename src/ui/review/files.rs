@@ -1,0 +1,188 @@
+//! The rows that name things: a file with its state, sizes and what is left to look at, a hunk with its lines, a
+//! remark; and the same as entries of a list.
+
+use crate::base::text;
+use crate::text::diff::{FileState, LineKind};
+use crate::text::width::{self, Cut};
+use crate::text::{Row, Span};
+use crate::theme::{Glyphs, Role};
+use crate::ui::review::comment::Comment;
+use crate::ui::review::comparison::{Changed, Comparison};
+use crate::ui::review::notes::TaskNotes;
+
+/// The columns before what is shown: one for the cursor, two for folds.
+pub const INDENT: usize = 3;
+
+/// Makes rows from what is known now.
+pub struct Maker<'a> {
+    pub comparison: &'a Comparison,
+    pub notes: &'a TaskNotes,
+    pub glyphs: &'static Glyphs,
+    pub columns: usize,
+    /// Tells whether a hunk of a file is folded.
+    pub folded: &'a dyn Fn(usize, usize) -> bool,
+}
+
+/// Returns the letter of what became of a file, and how it is coloured.
+pub fn letter(state: FileState) -> (&'static str, Role) {
+    match state {
+        FileState::Modified => ("M", Role::Warn),
+        FileState::Added => ("A", Role::DiffPlus),
+        FileState::Untracked => ("?", Role::DiffPlus),
+        FileState::Deleted => ("D", Role::DiffMinus),
+        FileState::Renamed => ("R", Role::Accent),
+        FileState::Copied => ("C", Role::Accent),
+        FileState::TypeChanged => ("T", Role::Warn),
+        FileState::Conflicted => ("!", Role::Error),
+    }
+}
+
+/// Returns what became of a file in a word or two, where the letter alone does not say it.
+fn words(file: &Changed) -> Option<String> {
+    let diff = &file.diff;
+    let from = || width::visible(diff.old_path.as_deref().unwrap_or_default()).replace('\n', " ");
+    match diff.state {
+        FileState::Modified => None,
+        FileState::Added => Some("new".to_owned()),
+        FileState::Untracked => Some("new, not added to git".to_owned()),
+        FileState::Deleted => Some("deleted".to_owned()),
+        FileState::Renamed => Some(format!("was {}", from())),
+        FileState::Copied => Some(format!("copy of {}", from())),
+        FileState::TypeChanged => Some("another kind of file".to_owned()),
+        FileState::Conflicted => Some("in conflict".to_owned()),
+    }
+}
+
+fn path(file: &Changed) -> String {
+    width::visible(file.diff.path()).replace('\n', " ")
+}
+
+fn comments<'a>(file: &'a Changed, notes: &'a TaskNotes) -> impl Iterator<Item = &'a Comment> {
+    notes.comments.iter().filter(|comment| comment.path == file.diff.path())
+}
+
+/// Returns a file as a line of a list: its name, and its sizes and state.
+pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, String) {
+    let (letter, _) = letter(file.diff.state);
+    let mut note: String = counts(file).iter().map(|span| span.text.as_ref()).collect();
+    let drafts = comments(file, notes).filter(|comment| comment.sent.is_none()).count();
+    if drafts > 0 {
+        note = format!("{}  {note}", text::count(drafts, "comment", "comments"));
+    }
+    if let Some(first) = file.diff.notes.first() {
+        note = format!("{}  {note}", width::visible(first).replace('\n', " "));
+    }
+    let sign = if file.seen(&notes.seen) == file.marks.len() { glyphs.passed } else { " " };
+    (format!("{letter} {}", path(file)), format!("{note} {sign}"))
+}
+
+/// Returns how many lines a file gained and lost, if it has lines.
+fn counts(file: &Changed) -> Vec<Span> {
+    if file.added + file.removed == 0 {
+        return Vec::new();
+    }
+    vec![
+        Span::decoration(format!("+{}", file.added), Role::DiffPlus),
+        Span::decoration(format!(" -{}", file.removed), Role::DiffMinus),
+    ]
+}
+
+/// Fills a row so that `right` ends at its last column but one.
+fn fill(mut row: Row, right: Vec<Span>, columns: usize, glyphs: &Glyphs) -> Row {
+    let wide: usize = right.iter().map(Span::width).sum();
+    let room = columns.saturating_sub(wide + 2);
+    row.truncate(room, glyphs.ellipsis);
+    let gap = columns.saturating_sub(row.width() + wide + 1);
+    row.push(Span::decoration(" ".repeat(gap), Role::Text));
+    right.into_iter().for_each(|span| row.push(span));
+    row
+}
+
+impl Maker<'_> {
+    /// Returns a row of the diff, set in.
+    pub fn line(&self, mut row: Row) -> Row {
+        row.spans.insert(0, Span::decoration(" ".repeat(INDENT), Role::Text));
+        row
+    }
+
+    /// Returns the row of a file's name.
+    pub fn name(&self, at: usize, folded: bool) -> Row {
+        let Some(file) = self.comparison.files.get(at) else { return Row::blank() };
+        let glyphs = self.glyphs;
+        let sign = if folded { glyphs.folded } else { glyphs.unfolded };
+        let (letter, role) = letter(file.diff.state);
+        let mut right = counts(file);
+        let drafts = comments(file, self.notes).filter(|comment| comment.sent.is_none()).count();
+        if drafts > 0 {
+            right.insert(0, Span::decoration(format!("{}  ", text::count(drafts, "comment", "comments")), Role::Ask));
+        }
+        let (seen, all) = (file.seen(&self.notes.seen), file.marks.len());
+        right.push(match seen {
+            seen if seen == all => Span::decoration(format!("  {} seen", glyphs.passed), Role::Ok),
+            0 => Span::decoration("  unseen", Role::Accent),
+            seen => Span::decoration(format!("  {seen}/{all} seen"), Role::Muted),
+        });
+        let wide: usize = right.iter().map(Span::width).sum();
+        let room = self.columns.saturating_sub(wide + INDENT + 6);
+        let name = width::truncate(&path(file), room, Cut::Middle, glyphs.ellipsis).into_owned();
+        let mut row = Row::new(vec![
+            Span::decoration(format!(" {sign} "), Role::Muted),
+            Span::decoration(format!("{letter} "), role),
+            Span::new(name, Role::DiffFile),
+        ]);
+        if let Some(words) = words(file) {
+            row.push(Span::decoration(format!("  {words}"), Role::Muted));
+        }
+        fill(row, right, self.columns, glyphs).on(Role::CodeBg)
+    }
+
+    /// Returns the row before a hunk.
+    pub fn head(&self, file: usize, hunk: usize) -> Row {
+        let Some(changed) = self.comparison.files.get(file) else { return Row::blank() };
+        let Some(part) = changed.diff.hunks.get(hunk) else { return Row::blank() };
+        let glyphs = self.glyphs;
+        let folded = (self.folded)(file, hunk);
+        let (first, last) = part.lines_shown();
+        let lines = if first == last { format!("{first}") } else { format!("{first}–{last}") };
+        let heading = width::visible(&part.heading).replace('\n', " ");
+        let mut row = Row::new(vec![
+            Span::decoration(format!("   {} ", if folded { glyphs.folded } else { glyphs.ellipsis }), Role::Faint),
+            Span::decoration(lines, Role::DiffHunk),
+            Span::decoration(format!("  {heading}"), Role::DiffHunk),
+        ]);
+        let mut right = Vec::new();
+        if folded {
+            let count = |kind: LineKind| part.lines.iter().filter(|line| line.kind == kind).count();
+            row.push(Span::decoration(
+                format!("  +{} -{}", count(LineKind::Added), count(LineKind::Removed)),
+                Role::Faint,
+            ));
+        }
+        if changed.is_seen(hunk, &self.notes.seen) {
+            right.push(Span::decoration(glyphs.passed, Role::Ok));
+        }
+        fill(row, right, self.columns, glyphs)
+    }
+}
+
+/// Returns a file as a row of the list beside the diff.
+pub fn panel_row(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs, columns: usize) -> Row {
+    let (letter, role) = letter(file.diff.state);
+    let mut right = counts(file);
+    let done = file.seen(&notes.seen) == file.marks.len();
+    let remarks = comments(file, notes).filter(|comment| comment.sent.is_none()).count();
+    let sign = match remarks {
+        0 if done => Span::decoration(format!(" {}", glyphs.passed), Role::Ok),
+        0 => Span::decoration("  ", Role::Text),
+        many => Span::decoration(format!(" {}", many.min(9)), Role::Ask),
+    };
+    right.push(sign);
+    let room = columns.saturating_sub(right.iter().map(Span::width).sum::<usize>() + 5);
+    let name = width::truncate(&path(file), room, Cut::Start, glyphs.ellipsis).into_owned();
+    let row = Row::new(vec![
+        Span::decoration(" ", Role::Text),
+        Span::decoration(format!("{letter} "), role),
+        Span::new(name, if done { Role::Muted } else { Role::Text }),
+    ]);
+    fill(row, right, columns, glyphs)
+}

@@ -1,0 +1,67 @@
+//! A comparison with every kind of file, for tests.
+
+use std::sync::Arc;
+
+use crate::base::TaskId;
+use crate::engine::review::Seen;
+use crate::text::diff::{FileDiff, FileState, parse};
+use crate::theme::Glyphs;
+use crate::ui::review::{Answer, Comparison, Laid, Notes, State};
+
+pub const STORE: &str = "diff --git a/src/session/store.rs b/src/session/store.rs\n--- a/src/session/store.rs\n+++ b/src/session/store.rs\n@@ -10,6 +10,8 @@ impl Store {\n     fn open() -> Self {\n-        let ttl = 60;\n+        let ttl = Duration::from_secs(60);\n+        let tokens = Tokens::new(ttl);\n         store()\n     }\n }\n@@ -40,6 +42,5 @@ impl Drop for Store {\n     fn drop(&mut self) {\n-        self.flush();\n-        self.close();\n+        self.close_after(self.flush());\n     }\n }\n \n";
+
+pub fn files() -> Vec<FileDiff> {
+    let mut files = parse(STORE);
+    files.extend(parse("diff --git a/docs/a.md b/docs/a.md\nnew file mode 100644\n--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,3 @@\n+# Title\n+\n+new words\n"));
+    files.push(FileDiff {
+        old_path: Some("src/token.rs".to_owned()),
+        new_path: Some("src/tokens/store.rs".to_owned()),
+        state: FileState::Renamed,
+        ..FileDiff::default()
+    });
+    let note = |path: &str, state: FileState, note: &str| FileDiff {
+        old_path: Some(path.to_owned()),
+        new_path: Some(path.to_owned()),
+        state,
+        notes: vec![note.to_owned()],
+        ..FileDiff::default()
+    };
+    files.push(note("assets/logo.png", FileState::Modified, "not text, 12.0 KiB to 14.1 KiB"));
+    files.push(note("bin/run", FileState::Modified, "was a plain file, is now a program that can be run"));
+    files.push(note("vendor/lib", FileState::Modified, "submodule: from 1f2e3d4c5b to 9a8b7c6d5e"));
+    files
+}
+
+pub fn answer(files: Vec<FileDiff>) -> Answer {
+    Answer {
+        comparison: Arc::new(Comparison::new(files, 0)),
+        old: "main".to_owned(),
+        new: "now".to_owned(),
+        state: Some("f00d".to_owned()),
+        seen: Seen::default(),
+    }
+}
+
+/// Returns a review of these files, in `columns`.
+pub fn review(files: Vec<FileDiff>) -> State {
+    let mut state = State::new(Notes::default());
+    let task = task();
+    let request = state.wants(task).unwrap();
+    state.take(task, request, Ok(answer(files)));
+    state
+}
+
+pub fn task() -> TaskId {
+    crate::ui::testing::task(2)
+}
+
+pub fn laid(state: &State, columns: usize) -> Laid {
+    state.laid(columns, &Glyphs::UNICODE)
+}
+
+/// Returns every row as text.
+pub fn shown(state: &State, columns: usize) -> Vec<String> {
+    let laid = laid(state, columns);
+    let rows = state.maker(&laid, &Glyphs::UNICODE, |make| laid.window(0..laid.len, make));
+    rows.into_iter().map(|(_, row)| row.shown().trim_end().to_owned()).collect()
+}

@@ -1,0 +1,438 @@
+use ulid::Ulid;
+
+use crate::base::{EventId, MessageId, Timestamp, TurnId};
+use crate::engine::command::{Command, Outcome};
+use crate::engine::review::{
+    Clash, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, FileStatus, Goal,
+    How, Landing, MergePreview, Range, Receipt, RewindPreview, TurnView, Whitespace,
+};
+use crate::engine::update::Update;
+use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::review::testing::{answer, files};
+use crate::ui::testing::Screen;
+use crate::ui::{Effect, Msg, Purpose};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
+/// A screen with the keys in the diff of a task.
+fn reviewing(columns: u16, rows: u16) -> Screen {
+    let mut screen = Screen::new(columns, rows);
+    let task = screen.ids().login;
+    screen.select(task);
+    screen.keys("esc d");
+    answered(&mut screen);
+    if columns >= 100 {
+        screen.keys("tab tab");
+    }
+    screen
+}
+
+/// Answers the last question for a diff.
+fn answered(screen: &mut Screen) {
+    let asked = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::LoadDiff { task, request } => Some((*task, *request)),
+        _ => None,
+    });
+    let (task, request) = asked.expect("a diff is asked for");
+    screen.msg(Msg::Diff { task, request, answer: Ok(answer(files())) });
+}
+
+#[test]
+fn a_review_at_three_sizes() {
+    for (columns, rows) in SIZES {
+        reviewing(columns, rows).assert_looks(&format!("review-{columns}x{rows}"));
+    }
+}
+
+#[test]
+fn sides_files_and_folds() {
+    let mut screen = reviewing(200, 60);
+    screen.keys("Z");
+    screen.assert_looks("review-zoom-200x60");
+    let mut screen = reviewing(120, 40);
+    screen.keys("|");
+    screen.assert_looks("review-split-120x40");
+    screen.keys("| f");
+    screen.assert_looks("review-files-120x40");
+    screen.keys("esc z M");
+    screen.assert_looks("review-folded-120x40");
+}
+
+#[test]
+fn commenting_at_three_sizes() {
+    for (columns, rows) in SIZES {
+        let mut screen = reviewing(columns, rows);
+        screen.keys("} j j j c").typed("Why not a constant? It is used in three places.").keys("enter j j v j c");
+        screen.typed("And this");
+        screen.assert_looks(&format!("review-comment-{columns}x{rows}"));
+        assert!(screen.cursor().is_some(), "what is typed has a cursor");
+    }
+}
+
+#[test]
+fn comments_go_out_as_one_message_and_the_view_turns_to_what_comes_after() {
+    let mut screen = reviewing(120, 40);
+    let task = screen.ids().login;
+    screen
+        .keys("} j j j c")
+        .typed("first")
+        .keys("enter ] h ] h c")
+        .typed("second")
+        .keys("alt-enter")
+        .typed("line")
+        .keys("enter");
+    assert!(screen.shows("2 comments to send: Ctrl-S"));
+    let kept = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::SaveReviews { notes } => notes.of(task).map(|notes| notes.comments.len()),
+        _ => None,
+    });
+    assert_eq!(kept, Some(2), "drafts are kept as they are written");
+    screen.commands();
+    screen.keys("ctrl-s");
+    let (tag, command) = screen
+        .effects
+        .iter()
+        .find_map(|effect| match effect {
+            Effect::Engine { tag, command } => Some((*tag, command.clone())),
+            _ => None,
+        })
+        .unwrap();
+    let Command::Review { comments, state, .. } = command else { panic!("{command:?}") };
+    assert_eq!(comments.iter().map(|comment| comment.text.as_str()).collect::<Vec<_>>(), ["first", "second\nline"]);
+    assert_eq!(comments[0].lines, Some((11, 11)));
+    assert_eq!(state.as_deref(), Some("f00d"));
+    screen.effects.clear();
+    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Done) });
+    let seen = screen.effects.iter().position(|effect| matches!(effect, Effect::SaveSeen { .. })).unwrap();
+    let asked = screen
+        .effects
+        .iter()
+        .position(|effect| matches!(effect, Effect::LoadDiff { request, .. } if request.range == Range::Look));
+    assert!(asked.is_some_and(|asked| seen < asked), "what was looked at is kept before it is compared with");
+    answered(&mut screen);
+    assert!(!screen.shows("to send"));
+}
+
+#[test]
+fn a_refused_review_leaves_the_comments_as_drafts() {
+    let mut screen = reviewing(120, 40);
+    screen.keys("c").typed("the file").keys("enter ctrl-s");
+    let tag = screen.effects.iter().find_map(|effect| match effect {
+        Effect::Engine { tag, .. } => Some(*tag),
+        _ => None,
+    });
+    screen.msg(Msg::Reply { tag: tag.unwrap(), outcome: Err(crate::base::Fault::user("not now")) });
+    assert!(screen.shows("not now") && screen.shows("1 comment to send"));
+}
+
+#[test]
+fn spaces_context_and_ranges_are_asked_for() {
+    let mut screen = reviewing(120, 40);
+    let last = |screen: &Screen| {
+        screen.effects.iter().rev().find_map(|effect| match effect {
+            Effect::LoadDiff { request, .. } => Some(*request),
+            _ => None,
+        })
+    };
+    screen.keys("w");
+    assert_eq!(last(&screen).unwrap().whitespace, Whitespace::Ignored);
+    screen.keys("+");
+    assert_eq!(last(&screen).unwrap().context, 10);
+    answered(&mut screen);
+    assert!(screen.shows("spaces ignored, 10 lines around"));
+    screen.keys("b");
+    let task = screen.ids().login;
+    screen.msg(Msg::Turns { task, turns: Ok(turns()) });
+    screen.assert_looks("review-compare-120x40");
+    screen.typed("what one").keys("esc b");
+    screen.msg(Msg::Turns { task, turns: Ok(turns()) });
+    screen.typed("after turn 1").keys("enter");
+    assert!(screen.shows("compare up to"));
+    screen.typed("3").keys("enter");
+    let (from, to) = (turn_id(1), turn_id(3));
+    assert_eq!(last(&screen).unwrap().range, Range::Between { from, to });
+}
+
+#[test]
+fn what_is_written_in_an_editor_becomes_the_comment() {
+    let mut screen = reviewing(120, 40);
+    let task = screen.ids().login;
+    screen.keys("} c").typed("short").keys("ctrl-g");
+    let opened = Effect::OpenEditor { purpose: Purpose::Comment(task), text: "short".to_owned() };
+    assert!(screen.effects.contains(&opened));
+    screen.msg(Msg::Edited { purpose: Purpose::Comment(task), text: Some("much longer\n".to_owned()) });
+    screen.keys("enter");
+    assert!(screen.shows("much longer"));
+}
+
+#[test]
+fn without_colour_and_in_ascii_a_review_can_still_be_read() {
+    let mut screen = reviewing(120, 40);
+    screen.theme = Theme::standard(Appearance::Dark, ColourDepth::None, &Glyphs::ASCII);
+    screen.msg(Msg::ThemeChanged);
+    screen.assert_looks("review-ascii-120x40");
+    assert!(screen.text().lines().any(|line| line.contains("- ") && line.contains("let ttl = 60;")));
+}
+
+fn turn_id(number: u128) -> TurnId {
+    TurnId::from_ulid(Ulid::from_parts(5, number))
+}
+
+fn turns() -> Vec<TurnView> {
+    let turn = |number: usize, prompt: &str, said: &str, calls: &[&str], changed: bool| TurnView {
+        turn: turn_id(number as u128),
+        number,
+        at: Timestamp::from_millis(1_794_808_000_000 + 60_000 * i64::try_from(number).unwrap()),
+        prompt: prompt.to_owned(),
+        message: (!prompt.is_empty()).then(|| MessageId::from_ulid(Ulid::from_parts(7, number as u128))),
+        said: said.to_owned(),
+        calls: calls.iter().map(|call| (*call).to_owned()).collect(),
+        changed,
+        state: None,
+        event: EventId::from_ulid(Ulid::from_parts(1_794_808_000_000, 100 * number as u128)),
+    };
+    vec![
+        turn(1, "use the existing session store, please", "I'll add a column and a migration.", &["edit_file"], true),
+        turn(2, "", "", &["bash", "read_file"], false),
+        turn(3, "and the docs", "The docs say where tokens live now.", &["edit_file"], true),
+        turn(4, "", "Everything passes.", &[], false),
+    ]
+}
+
+fn preview(screen: &Screen) -> MergePreview {
+    MergePreview {
+        task: screen.ids().login,
+        branch: "mxd/add-oauth-login".to_owned(),
+        target: "main".to_owned(),
+        ahead: 3,
+        behind: 2,
+        files: 4,
+        added: 84,
+        removed: 3,
+        conflicts: Vec::new(),
+        dirty: Vec::new(),
+        checkout: Some("/home/me/matrix".into()),
+        verify: Some("cargo test".to_owned()),
+        receipt: Some(receipt(0)),
+        fresh: true,
+    }
+}
+
+fn receipt(exit: i32) -> Receipt {
+    Receipt {
+        command: "cargo test".to_owned(),
+        commit: "abc".to_owned(),
+        dirty: false,
+        exit: Some(exit),
+        at: Timestamp::from_millis(1_794_808_920_000 - 120_000),
+        duration_ms: 14_200,
+        output: "running 14 tests\ntest store::expires ... FAILED\n\n1 failed".to_owned(),
+        full: None,
+    }
+}
+
+/// A screen whose selected task has a branch.
+fn with_branch(columns: u16, rows: u16) -> Screen {
+    let mut screen = Screen::new(columns, rows);
+    let task = screen.ids().login;
+    let mut view = screen.model.world.task(task).unwrap().clone();
+    view.node.branch = Some("mxd/add-oauth-login".to_owned());
+    view.drift = Some(Drift { ahead: 3, behind: 2 });
+    view.clashes = vec![Clash { with: screen.ids().docs, files: vec!["src/session/store.rs".to_owned()] }];
+    view.receipt = Some(receipt(0));
+    screen.engine(Update::Task { task: Box::new(view) });
+    screen.select(task);
+    screen.keys("esc");
+    screen
+}
+
+fn previewed(screen: &mut Screen, preview: MergePreview) {
+    screen.msg(Msg::MergePreview { task: preview.task, goal: Goal::Above, preview: Box::new(Ok(preview)) });
+}
+
+#[test]
+fn a_merge_is_looked_at_before_it_is_done() {
+    for (columns, rows) in SIZES {
+        let mut screen = with_branch(columns, rows);
+        screen.keys("m");
+        let task = screen.ids().login;
+        assert!(screen.effects.contains(&Effect::LoadMerge { task, goal: Goal::Above }));
+        screen.keys("enter");
+        assert_eq!(screen.commands(), [], "nothing is merged unseen");
+        let ready = preview(&screen);
+        previewed(&mut screen, ready);
+        screen.keys("j");
+        screen.assert_looks(&format!("merge-{columns}x{rows}"));
+        screen.keys("enter enter");
+        let commands = screen.commands();
+        assert!(matches!(commands[..], [Command::Merge { how: How::Squash, into: Goal::Above, .. }]), "{commands:?}");
+    }
+}
+
+#[test]
+fn conflicts_dirt_and_failed_checks_are_named_and_refused() {
+    let mut screen = with_branch(120, 40);
+    screen.keys("m");
+    let conflict = |path: &str, kind| Conflict { path: path.into(), kind, ours: None, theirs: None, marked: None };
+    let bad = MergePreview {
+        conflicts: vec![
+            conflict("src/session/store.rs", ConflictKind::Content),
+            conflict("assets/logo.png", ConflictKind::Binary),
+        ],
+        dirty: vec![DirtySide {
+            path: "/home/me/matrix".into(),
+            own: false,
+            files: 2,
+            reason: "2 files in /home/me/matrix are not committed: commit them or put them away".to_owned(),
+        }],
+        receipt: Some(receipt(101)),
+        ..preview(&screen)
+    };
+    previewed(&mut screen, bad);
+    screen.assert_looks("merge-conflicts-120x40");
+    screen.keys("enter");
+    assert_eq!(screen.commands(), []);
+    assert!(screen.shows("commit them or put them away"));
+    screen.keys("t");
+    let commands = screen.commands();
+    assert!(
+        matches!(commands[..], [Command::Merge { conflicts: crate::engine::command::OnConflict::AskAgent, .. }]),
+        "{commands:?}"
+    );
+}
+
+#[test]
+fn a_merge_that_fails_says_why_in_its_place_and_looks_again() {
+    let mut screen = with_branch(120, 40);
+    screen.keys("m");
+    let ready = preview(&screen);
+    previewed(&mut screen, ready);
+    screen.keys("enter");
+    let tag = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Engine { tag, .. } => Some(*tag),
+        _ => None,
+    });
+    screen.effects.clear();
+    screen.msg(Msg::Reply { tag: tag.unwrap(), outcome: Err(crate::base::Fault::user("main has moved on")) });
+    assert!(screen.shows("main has moved on"));
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::LoadMerge { .. })));
+}
+
+#[test]
+fn the_last_merge_is_taken_back_after_a_yes() {
+    let mut screen = with_branch(120, 40);
+    let task = screen.ids().login;
+    screen.keys("g u");
+    assert!(screen.shows("no merge of this task can be taken back"));
+    let mut view = screen.model.world.task(task).unwrap().clone();
+    view.landing = Some(Landing {
+        target: "main".to_owned(),
+        how: How::Merge,
+        from: "1111111111111111".to_owned(),
+        to: "2222222222222222".to_owned(),
+        undo: "refs/mxd/undo/1".to_owned(),
+        at: Timestamp::from_millis(1_794_808_920_000 - 60_000),
+    });
+    screen.engine(Update::Task { task: Box::new(view) });
+    screen.keys("g u");
+    assert!(screen.shows("main goes back from 2222222222 to 1111111111."));
+    screen.keys("y");
+    assert_eq!(screen.commands(), [Command::UndoMerge { task }]);
+}
+
+#[test]
+fn a_branch_says_whom_it_would_conflict_with_and_how_far_it_is_behind() {
+    let mut screen = with_branch(120, 40);
+    assert!(screen.shows("≠1"), "{}", screen.text());
+    screen.keys("4");
+    assert!(screen.shows("with \"docs\" in src/session/store.rs"), "{}", screen.text());
+    assert!(screen.shows("3 commits ahead, 2 commits behind"));
+    screen.keys("u");
+    let task = screen.ids().login;
+    assert_eq!(screen.commands(), [Command::CatchUp { task }]);
+}
+
+fn going_back(columns: u16, rows: u16) -> Screen {
+    let mut screen = Screen::new(columns, rows);
+    let task = screen.ids().login;
+    screen.select(task);
+    screen.keys("esc g r");
+    assert!(screen.effects.contains(&Effect::LoadTurns { task }));
+    screen.msg(Msg::Turns { task, turns: Ok(turns()) });
+    let asked = screen
+        .effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::LoadRewind { to, extent: Extent::Both, .. } if *to == Some(turn_id(3))));
+    assert!(asked, "what going back would do is asked for at once");
+    let preview = RewindPreview {
+        extent: Extent::Both,
+        to: Some(turn_id(3)),
+        turns: 1,
+        read: 2,
+        files: vec![FileChange { path: "docs/a.md".to_owned(), status: FileStatus::Modified }],
+        hidden_files: 0,
+        commits: vec![CommitLine { id: "0123456789abcdef".to_owned(), subject: "Say where tokens live".to_owned() }],
+        sent: vec!["The store is ready.".to_owned()],
+        created: vec![CreatedTask { task: "01H".to_owned(), title: "token store".to_owned() }],
+        stays: vec!["What commands did outside of the worktree stays done.".to_owned()],
+    };
+    screen.msg(Msg::RewindPreview { task, to: Some(turn_id(3)), extent: Extent::Both, preview: Box::new(Ok(preview)) });
+    screen
+}
+
+#[test]
+fn going_back_shows_what_would_be_undone_and_what_cannot() {
+    for (columns, rows) in SIZES {
+        going_back(columns, rows).assert_looks(&format!("rewind-{columns}x{rows}"));
+    }
+}
+
+#[test]
+fn going_back_asks_once_more_and_does_what_was_shown() {
+    let mut screen = going_back(120, 40);
+    let task = screen.ids().login;
+    screen.keys("enter");
+    assert!(screen.shows("1 turn, 1 file and 1 commit are undone.") && screen.shows("cannot be undone"));
+    assert_eq!(screen.commands(), []);
+    screen.keys("y");
+    assert_eq!(screen.commands(), [Command::Rewind { task, to: Some(turn_id(3)), extent: Extent::Both }]);
+    assert!(screen.model.layers.is_empty());
+}
+
+#[test]
+fn what_goes_back_is_chosen_and_nothing_is_done_before_it_is_known_what() {
+    let mut screen = going_back(120, 40);
+    screen.keys("tab enter");
+    assert!(screen.shows("the conversation alone") && !screen.shows("Go back?"));
+    screen.keys("G");
+    let asked = screen
+        .effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::LoadRewind { to: None, extent: Extent::Conversation, .. }));
+    assert!(asked);
+}
+
+#[test]
+fn a_fork_is_made_at_the_chosen_turn() {
+    let mut screen = going_back(120, 40);
+    let task = screen.ids().login;
+    screen.keys("g f").typed("another way").keys("enter");
+    let commands = screen.commands();
+    let [Command::Fork { task: of, at, draft, .. }] = &commands[..] else { panic!("{commands:?}") };
+    assert_eq!((*of, *at, draft.title.as_str()), (task, Some(turn_id(3)), "another way"));
+}
+
+#[test]
+fn something_said_is_changed_and_said_again() {
+    let mut screen = going_back(120, 40);
+    let task = screen.ids().login;
+    screen.keys("E");
+    let message = MessageId::from_ulid(Ulid::from_parts(7, 3));
+    assert!(screen.effects.contains(&Effect::EditMessage { task, message }));
+    let purpose = Purpose::Resend(task, message);
+    screen.msg(Msg::Edited { purpose, text: Some("and not the docs\n".to_owned()) });
+    assert!(screen.shows("Then it hears: and not the docs"));
+    screen.keys("y");
+    let text = "and not the docs".to_owned();
+    assert_eq!(screen.commands(), [Command::Resend { task, message, text, extent: Extent::Both }]);
+}

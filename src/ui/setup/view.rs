@@ -1,0 +1,206 @@
+//! Drawing of the set-up: what was found, the question of the page, the keys.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::base::sanitize;
+use crate::text::wrap::{self, Break};
+use crate::text::{self as words, width};
+use crate::theme::Role;
+use crate::ui::field::Field;
+use crate::ui::msg::Cx;
+use crate::ui::paint::{self, Edge};
+use crate::ui::setup::{Needs, Page, State};
+
+/// How wide the page is at most.
+const COLUMNS: u16 = 88;
+
+pub fn view(state: &State, cx: &Cx<'_>, frame: &mut Frame<'_>) {
+    let screen = frame.area();
+    if screen.width < 20 || screen.height < 6 {
+        return;
+    }
+    let theme = cx.theme;
+    paint::clear(frame.buffer_mut(), screen, theme, Role::Background);
+    let wide = COLUMNS.min(screen.width);
+    let area = Rect { x: screen.x + (screen.width - wide) / 2, width: wide, height: screen.height - 1, ..screen };
+    let title = Line::from("Matrix: set up");
+    let inner = paint::frame(frame.buffer_mut(), area, theme, Edge::Focused, &title, &Line::default());
+    let mut page = Sheet {
+        buffer: frame.buffer_mut(),
+        area: Rect { x: inner.x + 2, width: inner.width.saturating_sub(4), ..inner },
+        y: 1,
+        cx,
+    };
+    let cursor = body(state, &mut page);
+    keys(state, cx, Rect { y: screen.bottom() - 1, height: 1, ..screen }, frame.buffer_mut());
+    if let Some(cursor) = cursor {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+struct Sheet<'a, 'b> {
+    buffer: &'a mut Buffer,
+    area: Rect,
+    y: u16,
+    cx: &'a Cx<'b>,
+}
+
+impl Sheet<'_, '_> {
+    /// Writes a text, as many rows as it takes.
+    fn text(&mut self, text: &str, role: Role) {
+        let text = sanitize::line(text).into_owned();
+        let spans = [words::Span::new(text, role)];
+        for row in wrap::spans(&spans, usize::from(self.area.width).max(1), &[], &[], Break::Words) {
+            if self.y < self.area.height {
+                paint::line(self.buffer, self.area, self.y, &row.line(self.cx.theme));
+            }
+            self.y += 1;
+        }
+    }
+
+    fn gap(&mut self) {
+        self.y += 1;
+    }
+
+    /// Writes a line that can be chosen.
+    fn choice(&mut self, label: &str, note: &str, chosen: bool) {
+        if self.y >= self.area.height {
+            return;
+        }
+        let theme = self.cx.theme;
+        let row = Rect { y: self.area.y + self.y, height: 1, ..self.area };
+        let label = paint::fit(&sanitize::line(label), usize::from(row.width) * 3 / 5, theme.glyphs).into_owned();
+        let end = paint::text(self.buffer, row, (1, 0), &label, theme.style(Role::Text));
+        let room = usize::from(row.right().saturating_sub(end + 3));
+        let note = paint::fit(&sanitize::line(note), room, theme.glyphs).into_owned();
+        paint::right(self.buffer, row, 0, &note, theme.style(Role::Muted));
+        if chosen {
+            paint::tint(self.buffer, row, theme.style(Role::Selection));
+        }
+        self.y += 1;
+    }
+
+    /// Writes what is being typed. Returns where the cursor is.
+    fn input(&mut self, before: &str, after: &str, placeholder: &str) -> Option<Position> {
+        if self.y >= self.area.height {
+            return None;
+        }
+        let theme = self.cx.theme;
+        let row = Rect { y: self.area.y + self.y, height: 1, ..self.area };
+        self.y += 1;
+        let x = paint::text(self.buffer, row, (0, 0), &format!("{} ", theme.glyphs.prompt), theme.style(Role::Accent));
+        let inner = Rect { x, width: row.right().saturating_sub(x), ..row };
+        if before.is_empty() && after.is_empty() {
+            paint::text(self.buffer, inner, (0, 0), placeholder, theme.style(Role::Placeholder));
+            return Some(Position::new(inner.x, inner.y));
+        }
+        let shown = width::suffix(before, usize::from(inner.width).saturating_sub(1)).0.to_owned();
+        paint::text(self.buffer, inner, (0, 0), &format!("{shown}{after}"), theme.style(Role::Text));
+        Some(Position::new(inner.x + u16::try_from(width::of(&shown)).unwrap_or(0), inner.y))
+    }
+
+    fn field(&mut self, field: &Field, placeholder: &str) -> Option<Position> {
+        let (before, after) = field.shown().split_at(field.cursor());
+        self.input(&width::visible(before), &width::visible(after), placeholder)
+    }
+}
+
+fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
+    let cursor = match state.page {
+        Page::Repository => {
+            let folder = state.start.no_repository.as_deref().unwrap_or_default();
+            page.text(&format!("{folder} is not a git repository."), Role::Title);
+            page.gap();
+            page.text("Agents work in git: each on a branch of its own, and what they finish is merged.", Role::Text);
+            page.text("Enter runs `git init` here and makes an empty first commit. No file is touched.", Role::Text);
+            None
+        }
+        Page::Ways => {
+            state.start.found.iter().for_each(|line| page.text(line, Role::Text));
+            page.gap();
+            page.text("How do you want to reach a model?", Role::Title);
+            for (at, way) in state.start.ways.iter().enumerate() {
+                page.choice(&way.label, &way.note, at == state.cursor.chosen);
+            }
+            None
+        }
+        Page::Address => {
+            page.text("Where is the server?", Role::Title);
+            page.text("Any server that speaks OpenAI's interface will do.", Role::Muted);
+            page.field(&state.address, "http://")
+        }
+        Page::Key => {
+            let way = state.way();
+            let label = way.map(|way| way.label.as_str()).unwrap_or_default();
+            page.text(&format!("{label}: the API key"), Role::Title);
+            let optional = way.is_some_and(|way| way.needs != Needs::Key);
+            let more = if optional { " Leave it empty if the server wants none." } else { "" };
+            page.text(
+                &format!("It is tried with one call that costs nothing, and kept in your own settings, never in a repository.{more}"),
+                Role::Muted,
+            );
+            let masked = "*".repeat(state.key.expose().chars().count().min(200));
+            page.input(&masked, "", "paste it here")
+        }
+        Page::Models => models(state, page),
+        Page::Budget => {
+            page.text("What may one task cost, in dollars, before it stops and asks you?", Role::Title);
+            page.text("It can be changed at any time, for each task and for the project.", Role::Muted);
+            page.field(&state.budget, "empty: no limit")
+        }
+    };
+    page.gap();
+    match (&state.problem, state.busy) {
+        (_, true) => page.text(if state.page == Page::Repository { "making it…" } else { "asking…" }, Role::Muted),
+        (Some(problem), false) => page.text(problem, Role::Error),
+        (None, false) => {}
+    }
+    cursor
+}
+
+fn models(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
+    page.text("It works. Which model?", Role::Title);
+    let cursor = page.field(&state.filter, "type to narrow, or the name of another one");
+    let found: Vec<_> = state.models().collect();
+    let room = usize::from(page.area.height.saturating_sub(page.y + 2)).max(1);
+    let top = (state.cursor.chosen + 1).saturating_sub(room);
+    for (at, model) in found.iter().enumerate().skip(top).take(room) {
+        page.choice(&model.id, &model.note, at == state.cursor.chosen);
+    }
+    if found.is_empty() {
+        page.text("none of the list; what is typed is taken as it is", Role::Muted);
+    }
+    cursor
+}
+
+fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    paint::tint(buffer, area, theme.style(Role::Footer));
+    let back = match state.page {
+        Page::Repository => "leave",
+        Page::Ways => "skip",
+        Page::Address | Page::Key | Page::Models | Page::Budget => "back",
+    };
+    let skip = match state.page {
+        Page::Models | Page::Budget => "skip the rest",
+        Page::Repository | Page::Ways | Page::Address | Page::Key => "skip",
+    };
+    let next = if state.page == Page::Repository { "git init" } else { "next" };
+    let mut hints = vec![("Enter", next), ("Esc", back)];
+    if !matches!(state.page, Page::Repository | Page::Ways) {
+        hints.push(("Tab", skip));
+    }
+    if matches!(state.page, Page::Ways | Page::Models) {
+        hints.insert(0, ("Up Down", "choose"));
+    }
+    hints.push(("Ctrl-C", "quit"));
+    let mut spans = vec![Span::raw(" ")];
+    for (key, label) in hints {
+        spans.push(Span::styled(key, theme.style(Role::Key)));
+        spans.push(Span::styled(format!(" {label}  "), theme.style(Role::Footer)));
+    }
+    paint::line(buffer, area, 0, &Line::from(spans));
+}

@@ -1,0 +1,88 @@
+//! Tool servers that a repository asks for: a question to the person, which survives everything and is asked once.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::cli_support::{Project, World};
+use crate::engine_support::{play, root, say};
+
+fn asks_for(project: &Project<'_>, command: &str) {
+    let config = json!({ "mcpServers": { "files": { "command": command, "args": ["--all"] } } });
+    fs::create_dir_all(project.path.join(".mxd")).unwrap();
+    fs::write(project.path.join(".mxd/config.json"), config.to_string()).unwrap();
+}
+
+fn local(project: &Project<'_>) -> Value {
+    serde_json::from_str(&fs::read_to_string(project.folder.config()).unwrap()).unwrap()
+}
+
+fn turns() -> Value {
+    json!([say("One."), say("Two."), say("Three."), say("Four.")])
+}
+
+#[test]
+fn a_server_that_the_repository_asks_for_is_asked_about_once_and_starts_nothing_meanwhile() {
+    let world = World::new();
+    play(&world, json!([root(turns())]));
+    let project = world.project("app");
+    asks_for(&project, "/nowhere/server");
+    let ran = project.run(["Hello."]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    for said in [
+        "One.",
+        "asks for the tool server \"files\"",
+        "program: \"/nowhere/server\"",
+        "argument: \"--all\"",
+        "1. Let it start",
+    ] {
+        assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
+    }
+    assert_eq!(project.run([]).code, 2, "it still waits");
+    let asks = project.asks();
+    assert_eq!((asks.len(), &asks[0]["kind"]), (1, &json!("mcp_approval")), "asked once: {asks:?}");
+    // The agent is not kept from its work, and may say that it is done.
+    assert!(project.run(["Go on."]).out.contains("Two."));
+}
+
+#[test]
+fn an_approval_is_remembered_and_a_changed_entry_asks_again() {
+    let world = World::new();
+    play(&world, json!([root(turns())]));
+    let project = world.project("app");
+    asks_for(&project, "/nowhere/server");
+    project.run(["Hello."]);
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "perhaps"]).refused(3, "one of its choices");
+    project.mxd(["answer", &ask, "1"]).ok();
+    assert_eq!(local(&project)["approvedMcpServers"].as_array().unwrap().len(), 1);
+    assert!(project.mxd(["mcp", "list"]).ok().contains("files"));
+    assert_eq!((project.asks().len(), project.run([]).code), (0, 0));
+    asks_for(&project, "/nowhere/other");
+    assert_eq!(project.run([]).code, 2);
+    assert!(project.asks()[0]["detail"].as_str().unwrap().contains("/nowhere/other"));
+}
+
+#[test]
+fn what_the_person_does_not_want_is_not_asked_about_again() {
+    let world = World::new();
+    play(&world, json!([root(turns())]));
+    let project = world.project("app");
+    asks_for(&project, "/nowhere/server");
+    project.run(["Hello."]);
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "Leave it out"]).ok();
+    assert_eq!(local(&project)["declinedMcpServers"].as_array().unwrap().len(), 1);
+    assert_eq!((project.run([]).code, project.asks().len()), (0, 0));
+}
+
+#[test]
+fn a_question_about_a_server_that_is_no_longer_asked_for_is_taken_back() {
+    let world = World::new();
+    play(&world, json!([root(turns())]));
+    let project = world.project("app");
+    asks_for(&project, "/nowhere/server");
+    assert_eq!(project.run(["Hello."]).code, 2);
+    fs::remove_file(project.path.join(".mxd/config.json")).unwrap();
+    assert_eq!((project.run([]).code, project.asks().len()), (0, 0));
+}

@@ -1,0 +1,199 @@
+//! The first start: from an empty home to an answer, with a key or with a server on this machine; every page can be
+//! skipped; a folder without git becomes a repository.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::product::{git, mxd};
+use crate::support::world::example;
+use crate::support::{Session, World};
+
+const KEY: &str = "sk-ant-the-only-key-that-is-let-in";
+const ANSWER: &str = "It is a calculator, and there are no tests yet.";
+
+/// The mock model API as a program of its own: it holds every request to the vendors' rules.
+struct Mock {
+    child: Child,
+    url: String,
+}
+
+impl Mock {
+    fn start(world: &World) -> Self {
+        let script = json!({ "api_key": KEY, "turns": [{ "say": [{ "text": ANSWER }] }] });
+        let file = world.path("mock.json");
+        std::fs::write(&file, script.to_string()).unwrap();
+        let mut command = Command::new(example("mock-server"));
+        let mut child = command.arg(file).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").expect("it says where it is").to_owned();
+        Self { child, url }
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A machine on which nothing was set up, with a repository in which a program is started.
+fn empty() -> World {
+    let world = World::new().within("calc");
+    git(&world, &["init", "-q", "-b", "main"]);
+    git(&world, &["commit", "-q", "--allow-empty", "-m", "start"]);
+    // Nobody's Ollama answers for the test's.
+    world.with("OLLAMA_HOST", "127.0.0.1:9")
+}
+
+/// Counts what a person presses.
+struct Fingers {
+    session: Session,
+    presses: usize,
+}
+
+impl Fingers {
+    fn press(&mut self, keys: &str) {
+        self.presses += keys.split(' ').count();
+        self.session.press(keys);
+    }
+}
+
+fn config(world: &World) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(world.path("data/config.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn an_empty_home_is_six_presses_and_a_key_away_from_an_answer() {
+    let world = empty();
+    let mock = Mock::start(&world);
+    let world = world.with("ANTHROPIC_BASE_URL", &mock.url);
+    let session = Session::start(&world, mxd(), &[], 100, 30);
+    let mut fingers = Fingers { session, presses: 0 };
+    for found in
+        ["Key in the environment: none", "Settings: no way to reach a model", "How do you want to reach a model?"]
+    {
+        fingers.session.wait_for_text(found);
+    }
+    fingers.press("enter");
+    fingers.session.wait_for_text("the API key");
+    fingers.session.send(format!("\x1b[200~{KEY}\x1b[201~").as_bytes());
+    fingers.session.wait_for_text("***");
+    fingers.press("enter");
+    fingers.session.wait_for_text("Which model?");
+    fingers.press("enter");
+    fingers.session.wait_for_text("What may one task cost");
+    fingers.press("enter");
+    fingers.session.wait_for_text("What is this repository about");
+    fingers.press("enter");
+    fingers.session.wait_for_text(ANSWER);
+    assert!(fingers.presses <= 6, "{} presses", fingers.presses);
+    let mut session = fingers.session;
+    session.press("ctrl-q");
+    let ended = session.wait_for_end();
+    assert_eq!(ended.code, 0);
+    assert_eq!(ended.traffic.count("the-only-key"), 0, "the key was never on the screen");
+
+    let kept = config(&world);
+    assert_eq!(kept["authGroups"]["main"]["provider"], "anthropic");
+    assert_eq!(kept["authGroups"]["main"]["apiKey"], KEY);
+    assert_eq!(kept["model"], "claude-sonnet-4-6");
+    let mode = std::fs::metadata(world.path("data/config.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "", "nothing is written into the repository");
+    // The next start asks nothing.
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text(ANSWER);
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+}
+
+#[test]
+fn a_key_that_is_not_accepted_is_said_at_once_and_can_be_mended() {
+    let world = empty();
+    let mock = Mock::start(&world);
+    let world = world.with("ANTHROPIC_BASE_URL", &mock.url);
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("enter");
+    session.wait_for_text("the API key");
+    session.send(b"sk-wrong\r");
+    session.wait_for("a sentence about the key", |screen| {
+        let text = crate::support::picture::text(screen).to_lowercase();
+        text.contains("the api key")
+            && (text.contains("invalid") || text.contains("credential") || text.contains("401"))
+    });
+    session.press("ctrl-u");
+    session.send(format!("{KEY}\r").as_bytes());
+    session.wait_for_text("Which model?");
+    // What was tried and works is kept, whatever else is skipped.
+    session.press("tab");
+    session.wait_for_text("What is this repository about");
+    session.press("ctrl-c ctrl-q");
+    session.wait_for_end().assert_restored(1);
+    assert_eq!(config(&world)["authGroups"]["main"]["apiKey"], KEY);
+    assert_eq!(config(&world)["model"], Value::Null);
+}
+
+#[test]
+fn everything_is_skipped_with_one_key_and_can_be_asked_for_later() {
+    let world = empty();
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("esc");
+    session.wait_for_text("No model is set up yet");
+    assert!(!world.path("data/config.json").exists(), "nothing was written");
+    session.send(b"/set_up");
+    session.wait_for_text("Set up how a model is reached");
+    session.press("enter");
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("ctrl-c");
+    let ended = session.wait_for_end();
+    assert_eq!(ended.code, 0);
+}
+
+#[test]
+fn a_folder_without_git_is_made_a_repository_with_one_key() {
+    let world = World::new().within("new").with("OLLAMA_HOST", "127.0.0.1:9");
+    std::fs::write(world.cwd().join("notes.txt"), "mine\n").unwrap();
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text("is not a git repository");
+    session.press("enter");
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("esc");
+    session.wait_for_text("No model is set up yet");
+    session.press("ctrl-q");
+    session.wait_for_end().assert_restored(1);
+    let log = world.command("git").args(["log", "--format=%an %s"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&log.stdout), "A Person Start\n");
+    let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "?? notes.txt\n", "no file is touched");
+}
+
+#[test]
+fn lines_say_the_same_where_there_is_no_screen() {
+    let world = empty();
+    let plain = world.command(mxd()).arg("--plain").output().unwrap();
+    let said = String::from_utf8(plain.stderr).unwrap();
+    for words in
+        ["Key in the environment: none", "Settings: no way to reach a model", "Next: ", "no way to reach a model"]
+    {
+        assert!(said.contains(words), "expected {words:?} in {said}");
+    }
+    assert_eq!(plain.status.code(), Some(3));
+    let init = empty().command(mxd()).arg("init").output().unwrap();
+    let said = String::from_utf8(init.stdout).unwrap();
+    assert!(said.contains("is registered as") && said.contains("Key in the environment: none"), "{said}");
+    let init = empty().command(mxd()).arg("init").env("OPENAI_API_KEY", "sk-x-0123456789").output().unwrap();
+    let said = String::from_utf8(init.stdout).unwrap();
+    assert!(
+        said.contains("Key in the environment: OPENAI_API_KEY.") && said.contains("Next: `mxd`, and say"),
+        "{said}"
+    );
+    assert!(!said.contains("0123456789"), "{said}");
+}
