@@ -46,7 +46,7 @@ fn spoken(task: TaskId) -> (Event, String) {
 #[test]
 fn one_key_opens_it_from_anywhere_and_each_letter_asks_anew() {
     let mut screen = Screen::new(120, 40);
-    screen.keys("ctrl-s").typed("pars");
+    screen.keys("ctrl-o").typed("pars");
     assert!(screen.shows("search everything"));
     assert_eq!(asked(&screen).words, "pars");
     let old = asked(&screen);
@@ -67,7 +67,7 @@ fn choosing_goes_to_the_event_and_marks_the_word() {
     let mut screen = Screen::new(120, 40);
     let task = screen.ids().login;
     let (event, word) = spoken(task);
-    screen.keys("ctrl-s").typed("x");
+    screen.keys("ctrl-o").typed("x");
     answer(&mut screen, vec![hit(task, Some(event.id), Place::Said, &format!("… {word} …"), &word)]);
     screen.keys("enter");
     assert!(!screen.shows("search everything"));
@@ -84,7 +84,7 @@ fn an_event_far_back_is_read_for_with_growing_steps() {
     let task = screen.ids().login;
     let all = events(task);
     let (wanted, last) = (all[0].id, all.len() - 1);
-    screen.keys("ctrl-s").typed("x");
+    screen.keys("ctrl-o").typed("x");
     answer(&mut screen, vec![hit(task, Some(wanted), Place::Said, "a word", "word")]);
     screen.keys("enter");
     screen.msg(Msg::Page { task, before: None, events: all[last..].to_vec(), more: true });
@@ -108,7 +108,7 @@ fn an_event_far_back_is_read_for_with_growing_steps() {
 fn a_description_is_shown_and_what_is_gone_or_rewound_is_said() {
     let mut screen = Screen::new(120, 40);
     let task = screen.ids().login;
-    screen.keys("ctrl-s").typed("x");
+    screen.keys("ctrl-o").typed("x");
     let gone = "01KA5M0000000000000000000A".parse().unwrap();
     answer(&mut screen, vec![hit(gone, None, Place::Title, "gone", "gone")]);
     screen.keys("enter");
@@ -128,7 +128,7 @@ fn a_description_is_shown_and_what_is_gone_or_rewound_is_said() {
 fn words_from_outside_steer_no_terminal() {
     let mut screen = Screen::new(120, 40);
     let task = screen.ids().login;
-    screen.keys("ctrl-s").typed("x");
+    screen.keys("ctrl-o").typed("x");
     let mut hostile = hit(task, None, Place::Title, "a \u{1b}]52;c;aGk=\u{7}needle\u{202e}\n\u{1b}[31m b", "needle");
     hostile.title = "\u{1b}[2Jtitle\u{9b}31m".to_owned();
     answer(&mut screen, vec![hostile]);
