@@ -12,6 +12,8 @@ pub(in crate::engine) mod rounds;
 mod setup;
 mod workshop;
 
+pub(in crate::engine) use launch::ready_mark;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::base::{Fault, TaskId, text};
 use crate::config::paths::{Home, ProjectFolder};
+use crate::engine::driver::ready_mark;
 use crate::git::{BranchFate, Known, Removal, Stray, Worktrees, branch};
 use crate::model::Project;
 use crate::model::task::{Status, TaskNode};
@@ -124,6 +125,14 @@ impl Attic {
         let (Some(worktrees), Some(tree)) = (&self.worktrees, tree) else { return Ok(()) };
         let is_gone = |task: TaskId| tree.get(task).is_none() && !remembered.contains(&task);
         for stray in worktrees.stray(&known(tree, worktrees)).await? {
+            // A file that only says that a worktree was set up goes with its task.
+            if let Stray::Folder(path) = &stray
+                && let Some(task) = marked(path)
+            {
+                let mark = paths("the mark of a worktree that is gone", vec![path.clone()]);
+                found.extend(mark.filter(|_| is_gone(task)));
+                continue;
+            }
             found.push(self.stray(stray, worktrees, &is_gone));
         }
         for (task, count) in worktrees.snapshots_by_task().await? {
@@ -259,6 +268,14 @@ fn known(tree: &Tree, worktrees: &Worktrees) -> Vec<Known> {
         Some(Known { path, branch: node.branch.clone()? })
     };
     tree.all().filter_map(owned).collect()
+}
+
+/// Returns the task whose worktree a file marks as set up. Nothing: it is no such mark.
+fn marked(path: &Path) -> Option<TaskId> {
+    let worktree = path.with_extension("");
+    let is_empty = path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
+    let is_mark = is_empty && ready_mark(&worktree) == path;
+    worktree.file_name().filter(|_| is_mark).and_then(|name| branch::task_of(name.to_str()?))
 }
 
 fn processes(records: &Path, whose: &str) -> Option<Leftover> {

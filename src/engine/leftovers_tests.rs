@@ -36,6 +36,21 @@ fn only_logs_that_are_days_old_are_left_over() {
 }
 
 #[test]
+fn only_an_empty_file_named_like_a_worktree_marks_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = TaskId::fresh(&IdSource::new(Arc::new(SystemClock)));
+    let mark = ready_mark(&folder.path().join(branch::folder(task, "Paint it")));
+    assert_eq!(marked(&mark), None);
+    std::fs::write(&mark, "").unwrap();
+    assert_eq!(marked(&mark), Some(task));
+    std::fs::write(&mark, "x").unwrap();
+    assert_eq!(marked(&mark), None);
+    let other = folder.path().join("notes.ready");
+    std::fs::write(&other, "").unwrap();
+    assert_eq!(marked(&other), None);
+}
+
+#[test]
 fn a_path_can_be_pasted_whatever_is_in_it() {
     assert_eq!(quoted(Path::new("/a b/c'd")), r"'/a b/c'\''d'");
 }

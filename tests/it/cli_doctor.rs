@@ -177,7 +177,13 @@ fn a_provider_is_set_up_by_what_it_says() {
     let ran = world.paste(&project.path, &format!("{exported}; mxd doctor --json --offline"));
     assert!(ran.out.contains("env-anthropic") && !ran.out.contains("no way to reach"), "{ran:?}");
     assert_eq!(rest.len(), 2, "{none}");
-    cure(&world, &project.path, &["--offline"], ("provider", "no way to reach a model"), &[("KEY", "sk-1")]);
+    cure(
+        &world,
+        &project.path,
+        &["--offline"],
+        ("provider", "no way to reach a model"),
+        &[("=KEY", "=sk-1"), (" KEY", " sk-1")],
+    );
 }
 
 #[test]

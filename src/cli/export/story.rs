@@ -149,7 +149,12 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
         Body::Thinking(thought) if thought.redacted.is_some() => Some(What::Note(head)),
         Body::Thinking(thought) => folded("thinking".to_owned(), &thought.text),
         Body::CompactMarker(marker) => folded(head, &marker.summary),
-        Body::ForkMarker(_) | Body::Repaired(_) | Body::DoneNotified(_) | Body::Error(_) | Body::AskRaised(_) => {
+        Body::ForkMarker(_)
+        | Body::Repaired(_)
+        | Body::DoneNotified(_)
+        | Body::Error(_)
+        | Body::AskRaised(_)
+        | Body::Work(_) => {
             if said.trim().is_empty() {
                 Some(What::Note(head))
             } else {
@@ -162,7 +167,6 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
         | Body::BudgetExceeded(_)
         | Body::HeadMoved(_)
         | Body::Granted(_)
-        | Body::Work(_)
         | Body::RunEnded(_)
         | Body::MessagesWithdrawn(_) => Some(What::Note(head)),
         Body::Unknown(unknown) => folded(head, unknown.body.as_str()),

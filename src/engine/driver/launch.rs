@@ -206,7 +206,7 @@ fn offer(profiles: &Profiles) -> String {
 }
 
 /// Where the worktree's readiness is noted, beside it.
-pub(super) fn ready_mark(worktree: &std::path::Path) -> PathBuf {
+pub(in crate::engine) fn ready_mark(worktree: &std::path::Path) -> PathBuf {
     let mut name = worktree.as_os_str().to_owned();
     name.push(".ready");
     PathBuf::from(name)

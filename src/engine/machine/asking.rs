@@ -4,7 +4,7 @@ use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::Reply;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Hook, Machine, Pending, Ticket, Timer};
+use crate::engine::machine::{Effect, Hook, Life, Machine, Pending, Ticket, Timer};
 use crate::model::ask::{AnsweredBy, AskMode};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, Verdict};
 use crate::model::message::Source;
@@ -12,6 +12,7 @@ use crate::model::task::{ResultRound, Status};
 use crate::model::{Answer, Ask, AskKind};
 
 const RETRY: &str = "Try again";
+const RETRY_QUESTION: &str = ". Try again?";
 const EDITED: &str = "I have edited it: run it from my checkout";
 const WITHOUT: &str = "Go on without it";
 const CANCEL: &str = "Leave it";
@@ -47,24 +48,29 @@ impl Machine {
     /// task. The id of what is told follows from the question, so that it is told once.
     pub(super) fn give_up_until_answered(&mut self, now: Timestamp, task: TaskId, failed: &str, reason: &str) {
         let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
-        let question = format!("\"{title}\" {failed}. Try again?");
+        let question = format!("\"{title}\" {failed}{RETRY_QUESTION}");
         let ask = self.new_ask(AskKind::LaunchFailed, question, reason.to_owned(), &[RETRY, CANCEL]);
         let id = failure_id(ask.id);
         self.append(task, vec![ask.into()], Pending::Nothing);
-        self.announce(now, task, Verdict::Failed, format!("It {failed}: {reason}"), id);
+        if self.is_settled_below(task) {
+            self.announce(now, task, Verdict::Failed, format!("It {failed}: {reason}"), id);
+        }
     }
 
-    /// Tells the task above of a failure that was asked about before a crash, unless it was told.
+    /// Tells the task above of a failure that was asked about before a crash, or while it was being moved, unless it was
+    /// told.
     pub(super) fn tell_of_failure(&mut self, now: Timestamp, task: TaskId) {
         let Some(node) = self.tree.get(task).filter(|node| node.status == Status::InProgress) else { return };
-        let Some(life) = self.lives.get(&task).filter(|life| life.closing.is_none()) else { return };
+        let free = |life: &&Life| life.closing.is_none() && life.run.is_none();
+        let Some(life) = self.lives.get(&task).filter(free).filter(|_| self.is_settled_below(task)) else { return };
         let Some(ask) = life.state.asks.iter().find(|ask| ask.kind == AskKind::LaunchFailed) else { return };
         let since = i64::try_from(ask.id.ulid().timestamp_ms()).unwrap_or(i64::MAX);
         let recorded = |round: &ResultRound| round.verdict == Verdict::Failed && round.at.as_millis() >= since;
         if node.parent.is_none() || node.results.iter().any(recorded) {
             return;
         }
-        let (id, why) = (ask.id, format!("It could not be worked on: {}", ask.detail));
+        let failed = ask.question.trim_end_matches(RETRY_QUESTION);
+        let (id, why) = (ask.id, format!("{failed}: {}", ask.detail));
         self.announce_once(now, task, Verdict::Failed, why, failure_id(id), EventId::from_ulid(id.ulid()));
     }
 

@@ -52,6 +52,11 @@ impl Machine {
             || (self.status(task) == Some(Status::InProgress) && self.declared(task).is_some())
     }
 
+    /// Tells whether the disk has a task below the one it is below here.
+    pub(super) fn is_settled_below(&self, task: TaskId) -> bool {
+        self.saves.above(task) == self.tree.get(task).and_then(|node| node.parent)
+    }
+
     pub(super) fn complete_if_done(&mut self, now: Timestamp, task: TaskId) {
         self.complete(now, task, Sent::No);
     }
@@ -63,7 +68,7 @@ impl Machine {
             return;
         }
         // It is told the task above that it will have after a crash; until that is decided, it waits.
-        if self.saves.above(task) != self.tree.get(task).and_then(|node| node.parent) {
+        if !self.is_settled_below(task) {
             return;
         }
         let Some((verdict, last)) = self.declared(task) else { return };

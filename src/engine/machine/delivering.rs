@@ -8,6 +8,7 @@ use crate::engine::machine::ending::FIRST_PAUSE;
 use crate::engine::machine::running::{Place as InLine, Run};
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::engine::update::{Level, Notice};
+use crate::model::AskKind;
 use crate::model::event::{Body, Event, MessagesWithdrawn};
 use crate::model::message::{Message, Source, TreeAction};
 use crate::model::task::Status;
@@ -157,7 +158,12 @@ impl Machine {
             // What a copied conversation cost was paid where it was held.
             Body::Usage(usage) if event.run.is_some() => self.spent += usage.cost.unwrap_or_default(),
             Body::Message(message) => self.message_arrived(now, task, message, event),
-            Body::AskRaised(ask) => self.asked(task, ask),
+            Body::AskRaised(ask) => {
+                self.asked(task, ask);
+                if ask.kind == AskKind::LaunchFailed {
+                    self.tell_of_failure(now, task);
+                }
+            }
             Body::AskAnswered(answered) => self.ask_answered(now, task, answered, event),
             Body::RunEnded(_) => self.complete_if_done(now, task),
             Body::DoneNotified(notified) => self.settle_completion(now, task, notified),

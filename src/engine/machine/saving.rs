@@ -133,7 +133,10 @@ impl Machine {
                 self.life(task).closing = None;
                 self.reconsider(now, task);
             }
-            Then::Moved(task) => self.complete_if_done(now, task),
+            Then::Moved(task) => {
+                self.complete_if_done(now, task);
+                self.tell_of_failure(now, task);
+            }
             Then::Removed(tasks) => self.forget(&tasks),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
             Then::WriteDown { change, then } => {
@@ -172,7 +175,10 @@ impl Machine {
                 self.life(task).closing = None;
                 self.try_again_later(now, task);
             }
-            Then::Moved(task) => self.complete_if_done(now, task),
+            Then::Moved(task) => {
+                self.complete_if_done(now, task);
+                self.tell_of_failure(now, task);
+            }
             Then::Removed(tasks) => self.let_go(now, &tasks),
             Then::WriteDown { then, .. } => self.unsaved(now, *then, text),
         }

@@ -194,3 +194,46 @@ fn a_run_that_dies_without_a_verdict_is_a_failure_that_is_told() {
         assert_eq!(rig.status(task), Status::InProgress, "{reason:?}");
     }
 }
+
+#[test]
+fn a_failure_during_a_move_is_told_once_to_the_task_above_that_the_disk_knows() {
+    for crashes in [false, true] {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let (other, task) = (rig.make(root, "Other"), rig.make(root, "Task"));
+        rig.send(task, "begin");
+        rig.saves = Mood::Sleeps;
+        rig.command(Command::Move { task, parent: other, before: None });
+        rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+        assert!(rig.completions(root).is_empty() && rig.completions(other).is_empty());
+        if crashes {
+            rig.crash();
+        } else {
+            rig.wake_disk();
+        }
+        let (told, not_told) = if crashes { (root, other) } else { (other, root) };
+        assert_eq!(rig.completions(told), [(task, Verdict::Failed)], "{crashes}");
+        assert!(rig.completions(not_told).is_empty(), "{crashes}");
+        assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Failed, 1), "{crashes}");
+    }
+}
+
+#[test]
+fn a_failure_that_a_crash_cut_short_is_told_once() {
+    for told in [false, true] {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let task = rig.make(root, "Task");
+        rig.send(task, "begin");
+        rig.appends = Mood::Sleeps;
+        rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+        // The question, then the message; the marker and the verdict are lost either way.
+        for _ in 0..=usize::from(told) {
+            assert!(rig.wake_disk_once());
+        }
+        rig.crash();
+        assert_eq!(rig.completions(root), [(task, Verdict::Failed)], "{told}");
+        assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Failed, 1), "{told}");
+        assert_eq!(rig.only_ask(task).question, "\"Task\" could not be started. Try again?");
+    }
+}

@@ -48,6 +48,8 @@ pub struct State {
     /// The state of the files on the new side.
     pub(super) looked_at: Option<String>,
     loading: bool,
+    /// What is loaded is no longer so.
+    stale: bool,
     pub sides: Sides,
     pub(super) folded: BTreeSet<Fold>,
     pub(super) cursor: Mark,
@@ -73,6 +75,7 @@ impl Clone for State {
             sides_named: self.sides_named.clone(),
             looked_at: self.looked_at.clone(),
             loading: self.loading,
+            stale: self.stale,
             sides: self.sides,
             folded: self.folded.clone(),
             cursor: self.cursor,
@@ -104,7 +107,9 @@ impl State {
     /// Returns what has to be asked for to show the work of `task`.
     pub fn wants(&mut self, task: TaskId) -> Option<Request> {
         if self.task == Some(task) && (self.loading || self.loaded.is_some()) {
-            return None;
+            let stale = std::mem::take(&mut self.stale) && !self.loading;
+            self.loading |= stale;
+            return stale.then_some(self.request);
         }
         self.leave();
         self.task = Some(task);
@@ -118,6 +123,7 @@ impl State {
         self.finish_writing();
         self.loaded = None;
         self.loading = false;
+        self.stale = false;
         self.folded.clear();
         self.cursor = Mark::default();
         self.offset = 0;
@@ -153,9 +159,7 @@ impl State {
 
     /// What is known of `task` is no longer so: it is asked for again when it is looked at.
     pub fn outdated(&mut self, task: TaskId) {
-        if self.task == Some(task) {
-            self.task = None;
-        }
+        self.stale |= self.task == Some(task);
     }
 
     /// Forgets everything that was read.

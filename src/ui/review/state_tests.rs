@@ -59,3 +59,14 @@ fn fifty_thousand_lines_are_there_at_once_and_only_what_is_seen_is_made() {
     assert_eq!((row, rows.len()), (50_002, 40));
     assert!(rows[38].1.shown().contains("let x49999"));
 }
+
+#[test]
+fn what_has_changed_meanwhile_is_asked_for_again_in_the_same_place() {
+    let mut state = review(files());
+    state.go_to(Mark { file: 1, place: Place::Name }, 20);
+    assert_eq!(state.wants(task()), None);
+    state.outdated(task());
+    assert!(state.wants(task()).is_some());
+    assert_eq!(state.wants(task()), None, "once");
+    assert_eq!((state.comparison().is_some(), state.cursor().file), (true, 1), "and what is there stays meanwhile");
+}

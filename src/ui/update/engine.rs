@@ -1,7 +1,7 @@
 //! What the engine says. Nothing here moves the focus or the selection to something new.
 
 use crate::base::{EventId, TaskId};
-use crate::engine::snapshot::Snapshot;
+use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
 use crate::model::{Body, Event, Live};
 use crate::ui::detail::Tab;
@@ -14,8 +14,9 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
     match update {
         Update::Task { task } => {
             let id = task.node.id;
-            let before = model.world.task(id).and_then(|view| view.diff);
-            let changed = before != task.diff;
+            // The same counts may stand for other lines: a turn that ended, or a task that did, is a reason to look, too.
+            let work = |view: &TaskView| (view.diff, view.turns, view.node.status);
+            let changed = model.world.task(id).is_none_or(|before| work(before) != work(&task));
             let known = model.world.task(id).map(|view| view.processes.as_slice()).unwrap_or_default();
             model.detail.tails.ended(id, known, &task.processes);
             model.pace.note(id, task.usage.tokens().total(), cx.now);
