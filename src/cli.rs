@@ -17,6 +17,7 @@ mod first;
 mod fork;
 mod gc;
 mod help;
+mod import;
 mod init;
 mod log;
 mod mcp;
@@ -29,6 +30,7 @@ mod rewind;
 mod run;
 mod say;
 mod screen;
+mod search;
 mod task;
 mod tree;
 mod work;
@@ -82,6 +84,8 @@ enum Command {
     Stop(say::StopArgs),
     /// Make, change, move, close, reset and delete tasks.
     Task(task::Args),
+    /// Make a task that goes on from a copy of another's conversation, also of a closed or an imported one.
+    Fork(task::ForkArgs),
     /// Bring the worktree of a task back from its branch or its archive.
     Restore(task::RestoreArgs),
     /// Show what a task changed: since it left its base, in a turn, between two turns.
@@ -94,6 +98,8 @@ enum Command {
     Fork(fork::Args),
     /// Show what was spent.
     Cost(cost::Args),
+    /// Read sessions of Matrix, Claude Code and Codex as closed tasks. Their files are only read.
+    Import(import::Args),
     /// List the registered repositories.
     Projects(projects::Args),
     /// Show the tasks of this project.
@@ -102,6 +108,8 @@ enum Command {
     Log(log::Args),
     /// Write the conversation of a task as a document, with tool output folded.
     Export(export::Args),
+    /// Search everything: titles, descriptions, results, messages and transcripts of all tasks.
+    Search(search::Args),
     /// Read every file, say what is wrong, mend what is safe.
     Check(check::Args),
     /// Look at everything that work depends on, and say what to do where it is not in order. Changes nothing.
@@ -158,16 +166,19 @@ pub fn main() -> ExitCode {
         Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),
         Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
+        Some(Command::Fork(args)) => task::fork(&mut console, &place, &args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
         Some(Command::Diff(args)) => diff::run(&mut console, &place, args),
         Some(Command::Merge(args)) => merge::run(&mut console, &place, &args),
         Some(Command::Rewind(args)) => rewind::run(&mut console, &place, args),
         Some(Command::Fork(args)) => fork::run(&mut console, &place, args),
         Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
+        Some(Command::Import(args)) => import::run(&mut console, &place, &args),
         Some(Command::Projects(args)) => projects::run(&mut console, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
         Some(Command::Export(args)) => export::run(&mut console, &place, &args),
+        Some(Command::Search(args)) => search::run(&mut console, &place, &args),
         Some(Command::Check(args)) => check::run(&mut console, &place, &args),
         Some(Command::Doctor(args)) => doctor::run(&mut console, &place, &args),
         Some(Command::Gc(args)) => gc::run(&mut console, &place, &args),

@@ -27,5 +27,5 @@ pub mod update;
 
 pub use driver::models;
 pub use handle::Handle;
-pub use open::{Options, open};
+pub use open::{Options, load_tree, open};
 pub use reading::{History, Moment, Reader, Spot};

@@ -12,6 +12,7 @@ pub mod live;
 pub mod message;
 pub mod project;
 pub mod render;
+pub mod search;
 pub mod task;
 pub mod tool;
 pub mod tree;

@@ -14,6 +14,7 @@ pub mod fork;
 pub mod line;
 pub mod lock;
 pub mod log;
+pub mod mark;
 pub mod registry;
 pub mod replace;
 pub mod scan;

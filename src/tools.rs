@@ -27,6 +27,7 @@ mod read_tracker;
 mod registry;
 mod reply;
 mod search;
+mod spelling;
 mod tool;
 mod walk;
 mod write_file;

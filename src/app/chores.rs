@@ -2,17 +2,22 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 
 use super::comparison;
 use crate::base::{EventId, Fault, IdSource, MessageId, RunId, TaskId};
+use crate::config::paths::ProjectFolder;
 use crate::engine::Handle;
 use crate::engine::review::{DiffWish, TaskDiff};
+use crate::model::search::{Found, Question};
 use crate::model::{BlobRef, Body, Image};
 use crate::process::{self, Environment, Spec};
-use crate::store::StoreError;
+use crate::search::Search;
+use crate::store::tree_file::TreeFile;
+use crate::store::{RealDisk, StoreError};
 use crate::text::fuzzy::{Fuzzy, Names};
 use crate::ui::Msg;
 use crate::ui::review::{Answer, Comparison, Request};
@@ -103,6 +108,45 @@ pub(super) async fn files(folder: PathBuf, task: TaskId, query: String) -> Msg {
         hits.into_iter().map(|hit| paths[hit.index].clone()).collect::<Vec<_>>()
     });
     Msg::Files { task, query, paths: found.await.unwrap_or_default() }
+}
+
+/// Looks for something over all tasks, one question at a time: the latest is all that anybody waits for.
+#[derive(Clone)]
+pub(super) struct Finder {
+    search: Search,
+    tree: PathBuf,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    latest: Arc<AtomicU64>,
+}
+
+impl Finder {
+    pub(super) fn new(handle: &Handle, folder: &ProjectFolder) -> Self {
+        let search = Search {
+            sessions: handle.sessions().clone(),
+            blobs: handle.blobs().clone(),
+            index: folder.search(),
+            lock: folder.search_lock(),
+        };
+        Self { search, tree: folder.tree(), turn: Arc::default(), latest: Arc::default() }
+    }
+
+    fn look(&self, question: &Question) -> Result<Found, Fault> {
+        let loaded = TreeFile::new(Arc::new(RealDisk), &self.tree).load()?;
+        Ok(self.search.find(loaded.as_ref().map(|loaded| &loaded.tree), question)?)
+    }
+}
+
+pub(super) async fn search(finder: Finder, question: Question) -> Msg {
+    let number = finder.latest.fetch_add(1, Ordering::Relaxed) + 1;
+    let turn = Arc::clone(&finder.turn).lock_owned().await;
+    let asked = question.clone();
+    let looked = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        // Something else is being looked for by now.
+        if finder.latest.load(Ordering::Relaxed) > number { Ok(Found::default()) } else { finder.look(&question) }
+    });
+    let found = looked.await.unwrap_or_else(|error| Err(Fault::internal(error.to_string())));
+    Msg::Found { asked, found }
 }
 
 /// Takes a picture into the blobs.

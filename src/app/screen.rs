@@ -91,6 +91,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     let (snapshot, watcher) = options.handle.look().await?;
     let folder = options.home.project(options.project.id).root().to_owned();
     let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
+    let finder = chores::Finder::new(&options.handle, &options.home.project(options.project.id));
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
     let mut drafts = drafts::load(&drafts_file);
     if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
@@ -115,6 +116,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
         terminal,
         watcher,
         drafts_file,
+        finder,
         reviews_file,
         msgs,
         end: None,
@@ -145,6 +147,7 @@ struct Screen {
     terminal: Terminal,
     watcher: Watcher,
     drafts_file: PathBuf,
+    finder: chores::Finder,
     reviews_file: PathBuf,
     msgs: mpsc::UnboundedSender<Msg>,
     end: Option<End>,
@@ -291,6 +294,7 @@ impl Screen {
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
             Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
+            Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
             Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
             Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
                 Lent::Back(Ok(())) => {}

@@ -103,6 +103,16 @@ impl ProjectFolder {
         self.root.join("digests.json")
     }
 
+    /// The words of everything that was said, so that it can be searched. Can be deleted at any time.
+    pub fn search(&self) -> PathBuf {
+        self.root.join("search.sqlite")
+    }
+
+    /// Held by everybody who uses the index of words. Never removed.
+    pub fn search_lock(&self) -> PathBuf {
+        self.root.join("search.lock")
+    }
+
     /// The file whose lock decides who may write. Never removed.
     pub fn lock(&self) -> PathBuf {
         self.root.join("engine.lock")

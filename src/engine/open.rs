@@ -189,8 +189,8 @@ async fn clean_up(records: &Path, spill: &Path) {
     .await;
 }
 
-/// Returns the tree. A project's first one is saved before anything refers to it.
-fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
+/// Returns the tree. A project's first one is saved before anything refers to it. The caller holds the lock.
+pub fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
     if let Some(rebuilt) = file.load_beside(sessions)? {
         for note in &rebuilt.notes {
             tracing::warn!(note, "the tree was put in order");

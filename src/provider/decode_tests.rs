@@ -176,3 +176,120 @@ fn a_response_joins_its_texts() {
     };
     assert_eq!(response.text(), "a\n\nb");
 }
+
+/// Pieces that events of the three wires are made of, put together at random.
+mod hostile {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use crate::model::conversation::Wire;
+    use crate::provider::Decoder;
+    use crate::provider::testing::config;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let key = prop::sample::select(vec![
+            "type",
+            "index",
+            "delta",
+            "content_block",
+            "message",
+            "text",
+            "thinking",
+            "partial_json",
+            "id",
+            "name",
+            "input",
+            "usage",
+            "stop_reason",
+            "choices",
+            "content",
+            "tool_calls",
+            "function",
+            "arguments",
+            "finish_reason",
+            "item",
+            "output_index",
+            "response",
+            "error",
+            "status",
+            "output",
+            "call_id",
+            "incomplete_details",
+            "input_tokens",
+        ]);
+        let word = prop::sample::select(vec![
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "message_stop",
+            "text_delta",
+            "input_json_delta",
+            "thinking_delta",
+            "signature_delta",
+            "tool_use",
+            "text",
+            "ping",
+            "error",
+            "response.created",
+            "response.output_item.added",
+            "response.output_item.done",
+            "response.completed",
+            "response.output_text.delta",
+            "response.function_call_arguments.delta",
+            "function_call",
+            "message",
+            "reasoning",
+            "stop",
+            "{\"a\":",
+            "}",
+            "",
+        ]);
+        let leaf = prop_oneof![
+            4 => word.prop_map(Value::from),
+            1 => any::<i64>().prop_map(Value::from),
+            1 => any::<f64>().prop_map(Value::from),
+            1 => any::<u8>().prop_map(Value::from),
+            1 => Just(Value::Null),
+            1 => "\\PC{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 32, 6, move |inner| {
+            prop_oneof![
+                1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                3 => prop::collection::hash_map(key.clone(), inner, 0..6)
+                    .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Value>()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_server_may_say_anything_and_gets_an_answer_or_an_error(
+            events in prop::collection::vec(value(), 0..20), noise in prop::collection::vec(any::<u8>(), 0..30), cut in 0_usize..4000
+        ) {
+            let mut bytes: Vec<u8> = events.iter().flat_map(|event| format!("data: {event}\n\n").into_bytes()).collect();
+            bytes.extend_from_slice(&noise);
+            bytes.extend_from_slice(b"\n\ndata: [DONE]\n\n");
+            for wire in [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat] {
+                let config = config(wire);
+                let mut whole = Decoder::new(&config, "salt");
+                whole.push(&bytes);
+                let (first, second) = bytes.split_at(cut.min(bytes.len()));
+                let mut halves = Decoder::new(&config, "salt");
+                halves.push(first);
+                halves.push(second);
+                match (whole.finish(), halves.finish()) {
+                    (Ok(one), Ok(other)) => {
+                        let ids: Vec<_> = one.calls().map(|call| call.call.clone()).collect();
+                        let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+                        prop_assert_eq!(distinct.len(), ids.len(), "no two calls share a name");
+                        prop_assert_eq!(one, other);
+                    }
+                    (Err(one), Err(other)) => prop_assert_eq!(one.class, other.class),
+                    (one, other) => prop_assert!(false, "{one:?} and {other:?}"),
+                }
+            }
+        }
+    }
+}

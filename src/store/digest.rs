@@ -17,6 +17,7 @@ use crate::model::event::{Body, Event};
 use crate::model::fold::SessionState;
 use crate::store::disk::{self, Disk, DiskFile};
 use crate::store::line;
+use crate::store::mark::Mark;
 use crate::store::scan::{Backward, Forward};
 use crate::store::session::Sessions;
 use crate::store::tail;
@@ -26,8 +27,6 @@ use crate::store::{StoreError, replace};
 const VERSION: u64 = 1;
 /// Folds may come to something else in another version of the program, over the same events.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
-/// As much of a line as says whose it is.
-const OPENING: usize = 64;
 
 /// The digests of one project.
 pub struct Digests {
@@ -138,7 +137,8 @@ impl Digest {
     }
 
     fn fold(&self, file: &dyn DiskFile) -> io::Result<Option<Summary>> {
-        if !self.stands_in(file)? {
+        let mark = Mark { head: self.head, line: self.line, len: self.len };
+        if !mark.stands_in(file)? {
             return Ok(None);
         }
         let Ok(mut state) = serde_json::from_str::<SessionState>(self.state.get()) else { return Ok(None) };
@@ -152,19 +152,6 @@ impl Digest {
             head = event.id;
         }
         Ok(Some(Summary { head: Some(head), state }))
-    }
-
-    /// Tells whether the line of the head stands where it stood, with its newline. Files are only appended to, and no
-    /// two events have the same id: what is before that line is what was before it then.
-    fn stands_in(&self, file: &dyn DiskFile) -> io::Result<bool> {
-        if self.line >= self.len || file.len()? < self.len {
-            return Ok(false);
-        }
-        let mut opening = [0; OPENING];
-        let read = file.read_at(&mut opening, self.line)?;
-        let mut end = [0];
-        file.read_at(&mut end, self.len - 1)?;
-        Ok(end == *b"\n" && Event::opens(&opening[..read], self.head))
     }
 }
 

@@ -184,6 +184,19 @@ impl Sessions {
         Ok(damage.unwrap_or_default())
     }
 
+    /// Returns the ids of the chain, from the head back to the beginning, past compactions.
+    pub fn chain_ids(&self, task: TaskId) -> Result<Vec<EventId>, StoreError> {
+        let ids = self.with_file(task, |file, tail| {
+            let mut walk = Walk::from_end(file, tail.good)?;
+            let mut ids = Vec::new();
+            while let Some(link) = walk.next_link()? {
+                ids.push(link.event.id);
+            }
+            Ok(ids)
+        })?;
+        Ok(ids.unwrap_or_default())
+    }
+
     /// Opens the session's file. Nothing if the task has no session.
     pub(in crate::store) fn open(&self, task: TaskId) -> Result<Option<Box<dyn DiskFile>>, StoreError> {
         let path = self.path(task);

@@ -115,3 +115,14 @@ fn a_file_may_take_the_place_of_a_built_in_theme_and_stand_on_it() {
     assert_eq!(fg(&palette, Role::Accent), Colour::parse("#123456"));
     assert!(palette.spec(Role::Background).full.bg.is_some());
 }
+
+proptest::proptest! {
+    #[test]
+    fn whatever_a_theme_file_holds_there_is_a_theme(
+        text in "(?s).{0,120}|(\\[?[a-z_.]{1,12}\\]?( = (\"#?[0-9a-zA-Z]{0,8}\"|[0-9]{1,4}|\\{[a-z =\"#0-9,]{0,20}\\}))?\n){0,12}|(extends = \"[a-z/.]{0,12}\"\n){1,3}"
+    ) {
+        // Also one that is based on itself.
+        let (_, problems) = super::load("odd", &text, |_| Some(text.clone()));
+        proptest::prop_assert!(problems.len() <= text.len() + 8);
+    }
+}

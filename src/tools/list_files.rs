@@ -13,6 +13,7 @@ use crate::tools::context::Tokens;
 use crate::tools::fence::Fence;
 use crate::tools::names;
 use crate::tools::reply::Reply;
+use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
 use crate::tools::walk::{Scope, Start, walk};
 
@@ -138,7 +139,7 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
         lines.push(format!("[{} is outside the worktree]", start.path.display()));
     }
     for (path, is_folder) in paths.iter().take(limit) {
-        lines.push(format!("{}{}", path.display(), if *is_folder { "/" } else { "" }));
+        lines.push(format!("{}{}", spelled(path), if *is_folder { "/" } else { "" }));
     }
     if paths.is_empty() {
         let what = match input.kind {

@@ -18,6 +18,7 @@ use crate::tools::fence::{Readable, Slot};
 use crate::tools::names;
 use crate::tools::read_tracker::Version;
 use crate::tools::reply::Reply;
+use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
 use image::Picture;
 
@@ -136,7 +137,7 @@ async fn read(part: Part, budget: usize, context: &Context) -> Result<Seen, Stri
 
 fn title(readable: &Readable, context: &Context) -> String {
     let mark = if readable.is_outside { " (outside the worktree)" } else { "" };
-    format!("{}{mark}", context.fence.shown(&readable.path).display())
+    format!("{}{mark}", spelled(context.fence.shown(&readable.path)))
 }
 
 fn look(mut file: File, part: &Part, budget: usize, limits: Limits, cancelled: &dyn Fn() -> bool) -> io::Result<Seen> {

@@ -4,6 +4,7 @@ use crate::base::{AskId, EventId, MessageId, MicroUsd, ProjectId, TaskId, TurnId
 use crate::engine::command::Command;
 use crate::engine::review::{Extent, Goal, Seen};
 use crate::model::BlobRef;
+use crate::model::search::Question;
 use crate::ui::review::{Notes, Request};
 
 /// Tells the answer to one effect from the answer to another.
@@ -73,6 +74,10 @@ pub enum Effect {
     Attach {
         task: TaskId,
         path: String,
+    },
+    /// Look for something over all tasks; answered with [`crate::ui::Msg::Found`]. Only the latest matters.
+    Search {
+        question: Question,
     },
     /// Let a text be edited in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
     OpenEditor {

@@ -6,6 +6,8 @@
 
 mod board;
 mod chooser;
+mod find;
+mod find_view;
 mod merge;
 mod merge_view;
 mod rewind;
@@ -14,6 +16,7 @@ mod view;
 
 pub use board::{Board, BoardKind};
 pub use chooser::{Chooser, Item, Pick};
+pub use find::Find;
 pub use merge::Merge;
 pub use rewind::{Rewind, words as rewind_words};
 pub use view::{Hit, hit, view};
@@ -27,6 +30,7 @@ use crate::ui::field::Field;
 #[derive(Clone, Debug)]
 pub enum Layer {
     Choose(Chooser),
+    Find(Box<Find>),
     Prompt(Prompt),
     Confirm(Confirm),
     Board(Board),
@@ -85,7 +89,7 @@ pub enum Deed {
 impl Layer {
     pub fn contexts(&self) -> &'static [Context] {
         match self {
-            Self::Choose(_) => &[Context::List, Context::Text],
+            Self::Choose(_) | Self::Find(_) => &[Context::List, Context::Text],
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
@@ -98,6 +102,7 @@ impl Layer {
     pub fn field(&mut self) -> Option<&mut Field> {
         match self {
             Self::Choose(chooser) => Some(&mut chooser.query),
+            Self::Find(find) => Some(&mut find.field),
             Self::Prompt(prompt) => Some(&mut prompt.field),
             Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => None,
         }
@@ -108,13 +113,18 @@ impl Layer {
         match self {
             Self::Choose(chooser) => chooser.refine(),
             Self::Prompt(prompt) => prompt.problem = None,
-            Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
+            // What is looked for is asked outside, by who has the clock.
+            Self::Find(_) | Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
         }
     }
 
     pub fn step(&mut self, by: isize) {
         match self {
             Self::Choose(chooser) => chooser.step(by),
+            Self::Find(find) => {
+                let len = find.hits().len();
+                find.cursor.step(by, len);
+            }
             Self::Board(board) => board.step(by),
             Self::Merge(merge) => merge.step(by.signum()),
             Self::Rewind(picker) => picker.step(by),

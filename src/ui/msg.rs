@@ -7,6 +7,7 @@ use crate::engine::command::Outcome;
 use crate::engine::review::{Extent, Goal, MergePreview, RewindPreview, TurnView};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
+use crate::model::search::{Found, Question};
 use crate::model::{Event, Image};
 use crate::theme::Theme;
 use crate::ui::effect::{Effect, Purpose, Tag};
@@ -68,6 +69,11 @@ pub enum Msg {
         task: TaskId,
         query: String,
         paths: Vec<String>,
+    },
+    /// What was found over all tasks: an answer to [`Effect::Search`].
+    Found {
+        asked: Question,
+        found: Result<Found, Fault>,
     },
     /// A picture was taken into the blobs: an answer to [`Effect::Attach`].
     Attached {

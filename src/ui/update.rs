@@ -13,6 +13,7 @@ mod act_rewind;
 mod act_tree;
 mod ending;
 mod engine;
+mod finding;
 mod input;
 mod mouse;
 mod picks;
@@ -68,6 +69,10 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         }
         Msg::Files { task, query, paths } => {
             act_composer::files(model, task, &query, paths);
+            out.draw(Redraw::Now);
+        }
+        Msg::Found { asked, found } => {
+            finding::answered(model, &asked, found.map_err(|fault| fault.to_string()));
             out.draw(Redraw::Now);
         }
         Msg::Attached { task, path, image } => {

@@ -16,6 +16,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("process", &["base"]),
     ("git", &["process", "model", "base"]),
     ("store", &["config", "model", "base"]),
+    ("search", &["store", "model", "base"]),
+    ("import", &["store", "model", "base"]),
     ("provider", &["config", "model", "base"]),
     ("tools", &["process", "config", "model", "base"]),
     ("agent", &["provider", "tools", "store", "git", "process", "config", "model", "base"]),
@@ -25,12 +27,18 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("term", &["base"]),
     ("ui", &["engine", "text", "theme", "model", "base"]),
     ("app", EVERYTHING_BELOW_APP),
-    ("cli", &["app", "engine", "agent", "provider", "tools", "store", "git", "process", "config", "model", "base"]),
+    (
+        "cli",
+        &[
+            "app", "import", "search", "engine", "agent", "provider", "tools", "store", "git", "process", "config",
+            "model", "base",
+        ],
+    ),
 ];
 
 const EVERYTHING_BELOW_APP: &[&str] = &[
-    "ui", "term", "text", "theme", "engine", "agent", "provider", "tools", "store", "git", "process", "config",
-    "model", "base",
+    "ui", "term", "text", "theme", "search", "engine", "agent", "provider", "tools", "store", "git", "process",
+    "config", "model", "base",
 ];
 
 /// The only parts of a room that another may see, where that is less than all of it.

@@ -29,11 +29,15 @@ mod cli_doctor;
 #[cfg(test)]
 mod cli_gc;
 #[cfg(test)]
+mod cli_import;
+#[cfg(test)]
 mod cli_init;
 #[cfg(test)]
 mod cli_inspect;
 #[cfg(test)]
 mod cli_pages;
+#[cfg(test)]
+mod cli_search;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
@@ -70,6 +74,8 @@ mod git_status;
 mod git_support;
 #[cfg(test)]
 mod git_worktrees;
+#[cfg(test)]
+mod hostile_files;
 #[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]

@@ -234,3 +234,19 @@ async fn a_long_search_without_a_match_can_be_cut_short() {
     let (reply, ()) = tokio::join!(search(&bench, json!({"pattern": "needle", "path": "vast"})), cut);
     assert_eq!((reply.text.as_str(), reply.is_error), ("Could not search: interrupted.", true));
 }
+
+#[tokio::test]
+async fn a_name_with_a_line_break_forges_no_line_and_a_circle_of_links_ends() {
+    let bench = Bench::new();
+    bench.write("a\nforged.rs", "answer\n");
+    bench.write("b\u{1b}[2J.rs", "answer\n");
+    std::os::unix::fs::symlink(&bench.root, bench.root.join("loop")).unwrap();
+    std::os::unix::fs::symlink("knot", bench.root.join("knot")).unwrap();
+    assert_eq!(list(&bench, json!({})).await, ["\"a\\nforged.rs\"", "\"b\\u{1b}[2J.rs\"", "knot", "loop"]);
+    let found = search(&bench, json!({"pattern": "answer"})).await.text;
+    assert_eq!(found, "\"a\\nforged.rs\":1:answer\n\"b\\u{1b}[2J.rs\":1:answer");
+    let read = bench.call("read_file", json!({"files": [{"path": "a\nforged.rs"}]})).await.text;
+    assert!(read.starts_with("\"a\\nforged.rs\""), "{read}");
+    let knot = bench.call("read_file", json!({"files": [{"path": "knot"}]})).await;
+    assert!(knot.is_error, "{}", knot.text);
+}

@@ -15,6 +15,7 @@ use super::{Input, Mode};
 use crate::base::text::{self, count};
 use crate::tools::context::Tokens;
 use crate::tools::fence::Fence;
+use crate::tools::spelling::spelled;
 use crate::tools::walk::{Scope, Start, walk};
 
 const DEFAULT_LIMIT: usize = 200;
@@ -112,7 +113,7 @@ fn search_entry(
         Ok(()) => {
             gathered.files.fetch_add(1, Ordering::Relaxed);
         }
-        Err(error) => gathered.fail(&format!("{}: {error}", start.shown(entry.path()).display())),
+        Err(error) => gathered.fail(&format!("{}: {error}", spelled(start.shown(entry.path())))),
     }
     if hits.count > 0 {
         let (lines, count, is_binary) = (hits.lines, hits.count, hits.is_binary);
@@ -214,7 +215,7 @@ fn write_found(out: &mut String, found: &[FileHits], input: &Input, ended_early:
     let unit = if input.mode == Mode::Content { "matching lines" } else { "files" };
     let mut shown = 0;
     'files: for file in found {
-        let path = file.path.display();
+        let path = spelled(&file.path);
         match input.mode {
             Mode::Files | Mode::Count => {
                 if shown >= limit || out.len() >= BUDGET {

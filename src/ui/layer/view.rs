@@ -10,7 +10,9 @@ use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
-use crate::ui::layer::{Board, BoardKind, Chooser, Confirm, Layer, Prompt, PromptFor, merge_view, rewind_view};
+use crate::ui::layer::{
+    Board, BoardKind, Chooser, Confirm, Layer, Prompt, PromptFor, find_view, merge_view, rewind_view,
+};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
@@ -20,6 +22,7 @@ use crate::ui::words as say;
 pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     match layer {
         Layer::Choose(chooser) => Some(choose(chooser, cx, screen, buffer)),
+        Layer::Find(find) => Some(find_view::view(find, cx, screen, buffer)),
         Layer::Prompt(prompt) => Some(self::prompt(prompt, cx, screen, buffer)),
         Layer::Confirm(confirm) => {
             self::confirm(confirm, model, cx, screen, buffer);
@@ -54,7 +57,7 @@ pub(super) fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) ->
     paint::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
 }
 
-fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
+pub(super) fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
     let theme = cx.theme;
     paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(Role::Accent));
     let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), height: 1, ..area };
@@ -117,6 +120,7 @@ pub fn hit(layer: &Layer, model: &Model, screen: Rect, at: Position) -> Hit {
     };
     match layer {
         Layer::Choose(chooser) => within(place(chooser, screen).frame, item_at(chooser, screen, at)),
+        Layer::Find(find) => within(find_view::frame(screen), find_view::hit_at(find, screen, at)),
         Layer::Prompt(_) => within(middle(screen, 72, 4), None),
         Layer::Board(board) => {
             let (area, list, top) = board_place(board, screen);

@@ -1,12 +1,16 @@
 //! Finding text in a transcript, also in what is folded away.
 
+use crate::base::EventId;
 use crate::text::Row;
 use crate::theme::Role;
 use crate::ui::field::Field;
-use crate::ui::transcript::entry::{Entry, Kind};
+use crate::ui::transcript::entry::{Entry, Id, Kind};
 use crate::ui::transcript::lay::{Page, shown_name, subject};
 use crate::ui::transcript::state::{Anchor, Measured, Transcript};
 use crate::ui::transcript::viewport::Measure as _;
+
+/// So many calls may be made together, each answered further down.
+const CALLS: usize = 64;
 
 /// Which way to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +119,38 @@ impl Transcript {
             }
         }
         false
+    }
+
+    /// Goes to the entry that an event became part of: its own, or for the answer to a call that of the call. Tells
+    /// whether there is one.
+    pub fn go_to_event(&mut self, event: EventId, page: &Page<'_>, height: usize) -> bool {
+        let wanted = Id::Event(event);
+        let count = self.entry_count();
+        let near = self.index_near(wanted);
+        let at_or_before = |index: usize| self.entry(index).is_some_and(|entry| entry.id <= wanted);
+        let Some(last) = (0..=near.min(count.saturating_sub(1))).rev().find(|index| at_or_before(*index)) else {
+            return false;
+        };
+        let needle = self.search.needle();
+        let says = |index: &usize| match (&needle, self.entry(*index)) {
+            (Some(needle), Some(entry)) => holds(entry, needle),
+            _ => true,
+        };
+        let index = match self.entry(last) {
+            Some(entry) if entry.id == wanted => last,
+            _ => (last.saturating_sub(CALLS)..=last).rev().find(says).unwrap_or(last),
+        };
+        let Some(id) = self.entry(index).map(|entry| entry.id) else { return false };
+        let row = |it: &Self| needle.as_ref().and_then(|needle| it.rows_with(index, needle, page).first().copied());
+        let first = row(self).or_else(|| {
+            self.unfolded.insert(id);
+            row(self)
+        });
+        let anchor = Anchor { id, row: first.unwrap_or(0) };
+        self.search.current = first.map(|_| anchor);
+        self.cursor = Some(id);
+        self.reveal(anchor, page, height);
+        true
     }
 
     /// Returns the rows of an entry, without what stands above it, in which `needle` can be seen.

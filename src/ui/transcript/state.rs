@@ -52,6 +52,8 @@ pub struct Transcript {
     loading: Loading,
     /// What happened while the newest events were being read.
     waiting: Vec<Event>,
+    /// The event that is being gone to, and how much is read at once to get there.
+    seeking: Option<(EventId, usize)>,
     pub(super) follow: bool,
     pub(super) anchor: Option<Anchor>,
     pub(super) cursor: Option<Id>,
@@ -77,6 +79,7 @@ impl Transcript {
             more: true,
             loading: Loading::Nothing,
             waiting: Vec::new(),
+            seeking: None,
             follow: true,
             anchor: None,
             cursor: None,
@@ -106,6 +109,28 @@ impl Transcript {
         let before = self.first?;
         self.loading = Loading::Older;
         Some(before)
+    }
+
+    /// Goes to an event, once it has been read.
+    pub fn seek(&mut self, event: EventId) {
+        self.seeking = Some((event, PAGE));
+    }
+
+    /// Returns the event before which so many should be read, to get to the one that is being gone to. More each time:
+    /// a place far back must not take a thousand readings.
+    pub fn wants_sought(&mut self) -> Option<(EventId, usize)> {
+        let (event, count) = self.seeking.filter(|_| self.more && self.loading == Loading::Nothing)?;
+        let before = self.first.filter(|first| *first > event)?;
+        self.seeking = Some((event, count.saturating_mul(2)));
+        self.loading = Loading::Older;
+        Some((before, count))
+    }
+
+    /// Returns the event that is being gone to if it can be gone to now: it is here, or nothing more will come.
+    pub fn sought(&mut self) -> Option<EventId> {
+        let (event, _) = self.seeking.filter(|_| self.loading == Loading::Nothing && self.last.is_some())?;
+        let here = !self.more || self.first.is_some_and(|first| first <= event);
+        here.then(|| self.seeking = None).map(|()| event)
     }
 
     pub fn is_loading(&self) -> bool {

@@ -12,12 +12,13 @@ use crate::ui::layout::{self, Pane};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
 use crate::ui::update::{
-    Out, act_asks, act_composer, act_detail, act_merge, act_review, act_rewind, act_tree, ending, go_to, input, picks,
+    Out, act_asks, act_composer, act_detail, act_merge, act_review, act_rewind, act_tree, ending, finding, go_to,
+    input, picks,
 };
 
 /// What works also while a layer lies over the panes.
 const ABOVE_ALL: &[Action] =
-    &[Action::Cancel, Action::Suspend, Action::Redraw, Action::Quit, Action::Palette, Action::Help];
+    &[Action::Cancel, Action::Suspend, Action::Redraw, Action::Quit, Action::Palette, Action::Help, Action::SearchAll];
 
 /// Does what `action` says. `key` is the one that asked for it, if a key did.
 pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
@@ -40,11 +41,12 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         Action::NextAsk => act_asks::next(model, cx),
         Action::Palette | Action::Help => {
             // One list at a time: the newer takes the place of the older.
-            if matches!(model.layers.last(), Some(Layer::Choose(_))) {
+            if matches!(model.layers.last(), Some(Layer::Choose(_) | Layer::Find(_))) {
                 model.layers.pop();
             }
             if action == Action::Help { picks::open_help(model) } else { picks::open_palette(model) }
         }
+        Action::SearchAll => finding::open(model),
         Action::Back => back(model),
         Action::NextTask => model.tree.step(1),
         Action::PreviousTask => model.tree.step(-1),
@@ -379,6 +381,7 @@ fn open_editor(model: &mut Model, out: &mut Out) {
 fn accept(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
     match model.layers.last() {
         Some(Layer::Choose(_)) => return picks::pick(model, cx, out),
+        Some(Layer::Find(_)) => return finding::accept(model, cx),
         Some(Layer::Prompt(_)) => return picks::prompted(model, how, cx, out),
         Some(Layer::Confirm(_) | Layer::Board(_) | Layer::Merge(_) | Layer::Rewind(_)) => return,
         None => {}

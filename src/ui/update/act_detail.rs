@@ -24,6 +24,14 @@ fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Tra
     with(model.detail.look_at(task), &page, usize::from(area.height).max(1))
 }
 
+/// Goes to what an event became part of.
+pub fn go_to_event(model: &mut Model, event: EventId, cx: &Cx<'_>) {
+    let found = with_transcript(model, cx, |it, page, height| it.go_to_event(event, page, height));
+    if !found {
+        model.toasts.say(Level::Info, "that event is not in the transcript", cx.now);
+    }
+}
+
 pub fn step(model: &mut Model, step: Step, cx: &Cx<'_>) {
     let area = settle::detail_area(model);
     let height = usize::from(area.height).max(1);

@@ -8,7 +8,7 @@ use crate::ui::keymap::Resolved;
 use crate::ui::layout::{Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
-use crate::ui::update::{Out, act, act_composer, mouse};
+use crate::ui::update::{Out, act, act_composer, finding, mouse};
 
 pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
     out.draw(Redraw::Now);
@@ -104,6 +104,7 @@ pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(
             change(field);
             if field.shown() != before {
                 layer.written();
+                finding::written(model, cx, out);
             }
         }
         return;

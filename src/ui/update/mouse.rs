@@ -10,7 +10,7 @@ use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::tabs::{self, Goal};
 use crate::ui::update::act::{self, Step};
-use crate::ui::update::{Out, act_asks, act_composer, act_detail, picks};
+use crate::ui::update::{Out, act_asks, act_composer, act_detail, finding, picks};
 use crate::ui::{asks, composer, hints};
 
 /// The rows that one notch of the wheel moves.
@@ -55,6 +55,10 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
                 chooser.cursor.chosen = line;
                 picks::pick(model, cx, out);
             }
+            Some(Layer::Find(find)) => {
+                find.cursor.chosen = line;
+                finding::accept(model, cx);
+            }
             Some(Layer::Board(board)) => {
                 board.cursor.chosen = line;
                 act::act(model, Action::Open, None, cx, out);
@@ -66,7 +70,7 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         Hit::Nothing => {}
         // What was being written stays; everything else is left by a click beside it.
         Hit::Outside => {
-            if !matches!(model.layers.last(), Some(Layer::Prompt(_))) {
+            if !matches!(model.layers.last(), Some(Layer::Prompt(_) | Layer::Find(_))) {
                 model.layers.pop();
             }
         }

@@ -10,7 +10,7 @@ use crate::ui::layout::{self, Pane, Shape, Wish};
 use crate::ui::model::{Model, Seen};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
-use crate::ui::update::{Out, SETTINGS, act_rewind};
+use crate::ui::update::{Out, SETTINGS, act_rewind, finding};
 use crate::ui::{asks, composer, detail, tree};
 
 pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
@@ -24,6 +24,7 @@ pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     board(model);
     act_rewind::settle(model, out);
     load(model, out);
+    finding::arrive(model, cx);
     drafts(model, out);
     title(model, out);
     wheel(model, out);
@@ -103,7 +104,9 @@ fn load(model: &mut Model, out: &mut Out) {
         Tab::Diff | Tab::Description | Tab::Info => false,
     };
     let transcript = model.detail.look_at(task);
-    if let Some(before) = transcript.wants_older(near) {
+    if let Some((before, count)) = transcript.wants_sought() {
+        out.effect(Effect::LoadPage { task, before: Some(before), count });
+    } else if let Some(before) = transcript.wants_older(near) {
         out.effect(Effect::LoadPage { task, before: Some(before), count: PAGE });
     }
     if tab == Tab::Diff

@@ -1,0 +1,187 @@
+//! `mxd import`: sessions of other programs, as closed tasks that can be read, searched and forked from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::base::{Clock as _, SystemClock, TaskId, Timestamp, text};
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::place::{Here, Located, home, new_ids, the_disk};
+use crate::cli::tree;
+use crate::engine;
+use crate::import::{self, Fate, Foreign, Homes, Origin, Wanted};
+use crate::store::tree_file::TreeFile;
+use crate::store::{Blobs, EngineLock};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files or folders with sessions. None: those that were held in this repository, from where the programs keep them.
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only sessions of this program.
+    #[arg(long, value_enum)]
+    from: Option<Program>,
+    /// Say what there is, and import nothing.
+    #[arg(long)]
+    list: bool,
+    /// One session per line, as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whose sessions.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Program {
+    Matrix,
+    Claude,
+    Codex,
+}
+
+impl Program {
+    fn origin(self) -> Origin {
+        match self {
+            Self::Matrix => Origin::Matrix,
+            Self::Claude => Origin::Claude,
+            Self::Codex => Origin::Codex,
+        }
+    }
+}
+
+/// One session, for programs.
+#[derive(Serialize)]
+struct Row<'a> {
+    from: Origin,
+    session: &'a str,
+    task: TaskId,
+    state: Fate,
+    title: &'a str,
+    started: Timestamp,
+    path: &'a std::path::Path,
+    left_out: usize,
+}
+
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+    let home = home()?;
+    let located = if args.list { here.located(&home)? } else { here.located_or_registered(&home)? };
+    let foreign = gather(console, args, &located)?;
+    let fates = if args.list { looked_at(console, &located, &foreign)? } else { import(&located, &foreign)? };
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for one in &foreign {
+        let Some((task, fate)) = fates.get(&(one.origin, one.session.as_str())).copied() else { continue };
+        *counts.entry(word(fate)).or_default() += 1;
+        if args.json {
+            console.json(&Row {
+                from: one.origin,
+                session: &one.session,
+                task,
+                state: fate,
+                title: &one.title,
+                started: one.started,
+                path: &one.path,
+                left_out: one.left_out,
+            })?;
+        } else {
+            show(console, one, task, fate)?;
+        }
+    }
+    console.finish()?;
+    if !args.json {
+        console.note(&summary(&counts, args.list));
+    }
+    Ok(0)
+}
+
+/// Reads everything that is wanted. A file that cannot be read is said, and hinders no other.
+fn gather(console: &mut Console, args: &Args, located: &Located) -> Result<Vec<Foreign>, Failure> {
+    let user = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    let homes = Homes::locate(user.as_deref(), |name| std::env::var_os(name).map(PathBuf::from));
+    let wanted =
+        if args.paths.is_empty() { Wanted::In(&located.project.path, &homes) } else { Wanted::At(&args.paths) };
+    let files = import::candidates(wanted, args.from.map(Program::origin)).map_err(|error| {
+        crate::base::Fault::user(error.to_string()).hint("name a file of lines, or a folder with such files")
+    })?;
+    let mut all = Vec::new();
+    for (path, origin) in files {
+        match import::read(&path, origin) {
+            Ok(sessions) => all.extend(sessions),
+            Err(error) => console.note(&format!("warning: {error}")),
+        }
+    }
+    Ok(all)
+}
+
+type Fates<'a> = BTreeMap<(Origin, &'a str), (TaskId, Fate)>;
+
+fn looked_at<'a>(console: &mut Console, located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Failure> {
+    let tree = tree::load(console, located)?;
+    let sessions = located.sessions();
+    let mut fates = Fates::new();
+    for one in foreign {
+        fates.insert((one.origin, one.session.as_str()), import::fate(tree.as_ref(), &sessions, one)?);
+    }
+    Ok(fates)
+}
+
+fn import<'a>(located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Failure> {
+    if foreign.is_empty() {
+        return Ok(Fates::new());
+    }
+    let now = SystemClock.now();
+    let _lock = EngineLock::acquire(&located.folder.lock(), now)?;
+    let mut file = TreeFile::new(the_disk(), located.folder.tree());
+    let mut tree = engine::load_tree(&mut file, &located.sessions(), &new_ids(), &SystemClock)?;
+    let blobs = Blobs::new(the_disk(), located.folder.blobs());
+    let mut fates = Fates::new();
+    let shelved = import::shelve(&the_disk(), &located.sessions(), &blobs, &mut tree, foreign, now)?;
+    file.save(&tree)?;
+    for one in foreign {
+        let task = import::fate(Some(&tree), &located.sessions(), one)?.0;
+        if let Some(shelved) = shelved.iter().find(|shelved| shelved.task == task) {
+            fates.insert((one.origin, one.session.as_str()), (task, shelved.fate));
+        }
+    }
+    Ok(fates)
+}
+
+fn show(console: &mut Console, one: &Foreign, task: TaskId, fate: Fate) -> Result<(), Failure> {
+    let left_out = match one.left_out {
+        0 => String::new(),
+        count => format!("  ({} left out)", text::count(count, "line", "lines")),
+    };
+    console.line(&format!(
+        "{:<6}  {:<6}  {}  {}  {}{left_out}",
+        word(fate),
+        one.origin,
+        one.started.to_seconds_string(),
+        task.short(),
+        text::headline(&one.title, 60),
+    ))
+}
+
+fn word(fate: Fate) -> &'static str {
+    match fate {
+        Fate::New => "new",
+        Fate::Grown => "grown",
+        Fate::Known => "known",
+        Fate::Kept => "kept",
+    }
+}
+
+fn summary(counts: &BTreeMap<&'static str, usize>, list: bool) -> String {
+    let count = |word: &str| counts.get(word).copied().unwrap_or(0);
+    let total: usize = counts.values().sum();
+    if total == 0 {
+        return "no sessions were found; name a file or a folder to look in others".to_owned();
+    }
+    let fresh = count("new") + count("grown");
+    let sessions = text::count(fresh, "session", "sessions");
+    if list {
+        return format!("{sessions} of {total} can be imported: mxd import");
+    }
+    let kept = match count("kept") {
+        0 => String::new(),
+        kept => format!("; {kept} left as they are, since they were worked on here"),
+    };
+    format!("{sessions} imported, {} were here already{kept}", count("known"))
+}

@@ -1,0 +1,213 @@
+//! Sessions of Codex: `sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
+//!
+//! Each line wraps what it holds: `{timestamp, type, payload}`. The conversation is in the `response_item` lines; the
+//! `event_msg` lines repeat it for a screen. The first versions wrote the items bare, behind a line about the session.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::base::{Json, Timestamp};
+use crate::import::claude::first_words;
+use crate::import::item::{Item, What};
+use crate::import::lines::Read;
+use crate::import::value;
+use crate::import::{Foreign, Origin};
+
+/// How a text begins that the program put in front of the conversation.
+const PREAMBLES: &[&str] = &[
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<collaboration_mode>",
+    "<turn_aborted>",
+    "<skills_instructions>",
+    "# AGENTS.md instructions",
+];
+
+/// Returns the session in a file.
+pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
+    let mut session = Foreign {
+        origin: Origin::Codex,
+        session: String::new(),
+        title: String::new(),
+        description: String::new(),
+        cwd: None,
+        started: Timestamp::EPOCH,
+        above: None,
+        path: path.to_owned(),
+        bytes: read.bytes,
+        items: Vec::new(),
+        left_out: read.bad,
+    };
+    let mut now = Timestamp::EPOCH;
+    for line in &read.values {
+        now = value::moment(line, "timestamp").unwrap_or(now);
+        let payload = line.get("payload").unwrap_or(line);
+        match value::text(line, "type") {
+            Some("session_meta") => meta(&mut session, payload, now),
+            Some("response_item") => take(&mut session, payload, now),
+            Some("compacted") => compacted(&mut session, payload, now),
+            Some("event_msg") => event(&mut session, payload, now),
+            Some("turn_context") => {
+                session.cwd = session.cwd.take().or_else(|| value::words(payload, "cwd").map(Into::into));
+            }
+            // A bare item, or a kind that nobody knows.
+            Some(_) if line.get("payload").is_none() => take(&mut session, line, now),
+            None if value::text(line, "record_type").is_some() => {}
+            None if session.session.is_empty() && value::text(line, "id").is_some() => meta(&mut session, line, now),
+            Some(_) | None => session.left_out += 1,
+        }
+    }
+    if session.session.is_empty() {
+        session.session = path.file_stem()?.to_string_lossy().into_owned();
+    }
+    session.title = first_words(&session.items).unwrap_or_else(|| "Untitled session".to_owned());
+    if session.started == Timestamp::EPOCH {
+        session.started = session.items.first().map_or(Timestamp::EPOCH, |item| item.at);
+    }
+    Some(session)
+}
+
+/// A session that goes on from another repeats the other's description behind its own: the first one counts.
+fn meta(session: &mut Foreign, meta: &Value, now: Timestamp) {
+    if !session.session.is_empty() {
+        return;
+    }
+    session.session = value::words(meta, "id").unwrap_or_default().to_owned();
+    session.started = value::moment(meta, "timestamp").unwrap_or(now);
+    session.cwd = value::words(meta, "cwd").map(Into::into);
+    let spawned = meta.get("source").and_then(|source| source.get("subagent")).and_then(|sub| sub.get("thread_spawn"));
+    session.above = spawned.and_then(|spawn| value::words(spawn, "parent_thread_id")).map(str::to_owned);
+}
+
+fn take(session: &mut Foreign, item: &Value, at: Timestamp) {
+    let call = || value::words(item, "call_id").or_else(|| value::words(item, "id")).map(str::to_owned);
+    let what = match value::text(item, "type") {
+        Some("message") => message(item),
+        Some("reasoning") => thought(item),
+        Some("function_call") => call().map(|call| What::Call {
+            call,
+            name: value::words(item, "name").unwrap_or("function").to_owned(),
+            input: arguments(value::text(item, "arguments").unwrap_or_default()),
+        }),
+        Some("custom_tool_call") => call().map(|call| What::Call {
+            call,
+            name: value::words(item, "name").unwrap_or("tool").to_owned(),
+            input: wrapped(value::text(item, "input").unwrap_or_default()),
+        }),
+        Some("local_shell_call") => call().map(|call| What::Call {
+            call,
+            name: "local_shell".to_owned(),
+            input: value::input(item.get("action")),
+        }),
+        Some("function_call_output" | "custom_tool_call_output") => call().map(|call| result(call, item)),
+        Some("web_search_call" | "ghost_snapshot" | "compaction" | "compaction_summary" | "other") => None,
+        Some(_) | None => {
+            session.left_out += 1;
+            None
+        }
+    };
+    session.items.extend(what.map(|what| Item { at, what }));
+}
+
+fn message(item: &Value) -> Option<What> {
+    let content = item.get("content")?;
+    let texts = value::list(content).iter().filter_map(|part| value::words(part, "text"));
+    let text = content.as_str().map_or_else(|| texts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
+    match value::text(item, "role")? {
+        "assistant" => (!text.trim().is_empty()).then_some(What::Said(text)),
+        "user" => {
+            if PREAMBLES.iter().any(|preamble| text.trim_start().starts_with(preamble)) {
+                return None;
+            }
+            let pictures = value::list(content).iter().filter_map(|part| value::text(part, "image_url"));
+            let pictures: Vec<_> = pictures.filter_map(value::picture_of_url).collect();
+            (!text.trim().is_empty() || !pictures.is_empty()).then_some(What::Heard { text, pictures })
+        }
+        // The program's own instructions.
+        _ => None,
+    }
+}
+
+/// Returns the summary of a thought. What is sealed is for its vendor alone.
+fn thought(item: &Value) -> Option<What> {
+    let parts = |key: &str| item.get(key).map_or(&[][..], value::list);
+    let texts = parts("summary").iter().chain(parts("content")).filter_map(|part| value::words(part, "text"));
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    (!text.is_empty()).then_some(What::Thought(text))
+}
+
+/// Returns arguments as they were written; what is no object is wrapped, so that it is not lost.
+fn arguments(text: &str) -> Json {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => Json::parse(text).unwrap_or_default(),
+        Ok(_) | Err(_) => wrapped(text),
+    }
+}
+
+fn wrapped(text: &str) -> Json {
+    if text.is_empty() { Json::object() } else { Json::of(&serde_json::json!({ "input": text })).unwrap_or_default() }
+}
+
+fn result(call: String, item: &Value) -> What {
+    let output = item.get("output").unwrap_or(&Value::Null);
+    let (mut text, mut is_error, mut pictures) = (String::new(), false, Vec::new());
+    match output {
+        Value::String(raw) => match serde_json::from_str::<Value>(raw) {
+            // Commands of some versions are answered with a text that is JSON itself.
+            Ok(inner) if inner.get("metadata").is_some() && value::text(&inner, "output").is_some() => {
+                value::text(&inner, "output").unwrap_or_default().clone_into(&mut text);
+                let code = inner.get("metadata").and_then(|meta| meta.get("exit_code")).and_then(Value::as_i64);
+                is_error = code.is_some_and(|code| code != 0);
+            }
+            Ok(_) | Err(_) => text.clone_from(raw),
+        },
+        output => {
+            let content = output.get("content").unwrap_or(output);
+            let parts = value::list(content).iter().filter_map(|part| value::text(part, "text"));
+            text = content.as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n"), str::to_owned);
+            let images = value::list(content).iter().filter_map(|part| value::text(part, "image_url"));
+            pictures = images.filter_map(value::picture_of_url).collect();
+            is_error = output.get("success").and_then(Value::as_bool) == Some(false);
+        }
+    }
+    What::Result { call, text, is_error, pictures }
+}
+
+fn compacted(session: &mut Foreign, payload: &Value, at: Timestamp) {
+    let written = value::words(payload, "message").map(str::to_owned);
+    let summary = written.or_else(|| {
+        let kept = payload.get("replacement_history").map_or(&[][..], value::list);
+        let texts = kept.iter().filter_map(|item| match message(item)? {
+            What::Heard { text, .. } | What::Said(text) => Some(text),
+            _ => None,
+        });
+        Some(texts.collect::<Vec<_>>().join("\n\n")).filter(|text| !text.is_empty())
+    });
+    session.items.extend(summary.map(|summary| Item { at, what: What::Compacted { summary, tokens: 0 } }));
+}
+
+fn event(session: &mut Foreign, event: &Value, at: Timestamp) {
+    match value::text(event, "type") {
+        // The person went back so many of their own messages.
+        Some("thread_rolled_back") => {
+            let turns = value::number(event, "num_turns").and_then(|turns| usize::try_from(turns).ok()).unwrap_or(0);
+            let heard = session.items.iter().enumerate().filter(|(_, item)| matches!(item.what, What::Heard { .. }));
+            let places: Vec<usize> = heard.map(|(place, _)| place).collect();
+            if turns > 0 {
+                let keep = places.len().checked_sub(turns).map_or(0, |first| places[first]);
+                session.items.truncate(keep);
+            }
+        }
+        Some("error" | "stream_error") => {
+            let words = value::words(event, "message").map(str::to_owned);
+            session.items.extend(words.map(|words| Item { at, what: What::Failed(words) }));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod tests;

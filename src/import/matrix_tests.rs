@@ -1,0 +1,93 @@
+use serde_json::json;
+
+use super::*;
+
+fn event(eid: &str, parent: Option<&str>, kind: &str, rest: Value) -> Value {
+    let mut event = json!({"eid": eid, "type": kind, "taskId": "01JT", "ts": 1_770_000_000_000_u64, "traceId": "t"});
+    if let Some(parent) = parent {
+        event["parentEid"] = json!(parent);
+    }
+    event.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    event
+}
+
+fn read(values: Vec<Value>) -> Foreign {
+    session(Path::new("/nowhere/tasks/01JT.jsonl"), &Read { values, bad: 0, bytes: 1 }).unwrap()
+}
+
+fn said(session: &Foreign) -> Vec<String> {
+    session.items.iter().map(|item| format!("{:?}", item.what).chars().take(60).collect()).collect()
+}
+
+#[test]
+fn the_chain_is_followed_past_a_compaction_and_around_a_rewind() {
+    let user = |text: &str| json!({"id": "01K", "body": {"source": "user", "content": text}});
+    let session = read(vec![
+        event("a", None, "message", user("Add division")),
+        event("b", Some("a"), "session_config", json!({"tools": []})),
+        event(
+            "c",
+            Some("b"),
+            "tool_call",
+            json!({"tool": "mcp__local__bash", "toolCallId": "t1", "input": {"command": "ls"}}),
+        ),
+        event(
+            "d",
+            Some("c"),
+            "tool_result",
+            json!({"tool": "bash", "toolCallId": "t1", "content": "x", "isError": false}),
+        ),
+        event("x", Some("d"), "assistant_text", json!({"content": "abandoned"})),
+        event("e", Some("d"), "compact_started", json!({})),
+        event("f", Some("e"), "assistant_text", json!({"content": "A summary."})),
+        event("g", Some("f"), "compact_marker", json!({"savedTokens": 9})),
+        event("h", Some("g"), "message", json!({"id": "01M", "body": {"source": "work_context", "content": "cwd"}})),
+        event(
+            "i",
+            Some("h"),
+            "message",
+            json!({"id": "01N", "body": {"source": "task_complete", "title": "Sub", "output": "ok"}}),
+        ),
+        event("j", Some("i"), "thinking", json!({"thinking": "hm", "signature": "s"})),
+        event("k", Some("j"), "assistant_text", json!({"content": "Done."})),
+        event("l", Some("k"), "hologram", json!({})),
+    ]);
+    assert_eq!(session.left_out, 1);
+    assert_eq!(session.title, "Add division");
+    assert_eq!(
+        said(&session),
+        [
+            "Heard { text: \"Add division\", pictures: [] }",
+            "Call { call: \"t1\", name: \"mcp__local__bash\", input: {\"com",
+            "Result { call: \"t1\", text: \"x\", is_error: false, pictures: ",
+            "Compacted { summary: \"A summary.\", tokens: 0 }",
+            "Heard { text: \"[Sub] ok\", pictures: [] }",
+            "Thought(\"hm\")",
+            "Said(\"Done.\")",
+        ]
+    );
+}
+
+#[test]
+fn a_file_from_before_there_was_a_chain_is_read_from_top_to_bottom() {
+    let bare = |kind: &str, content: &str| json!({"type": kind, "taskId": "01JT", "ts": 5, "content": content});
+    let session = read(vec![bare("assistant_text", "one"), bare("assistant_text", "two")]);
+    assert_eq!(said(&session), ["Said(\"one\")", "Said(\"two\")"]);
+}
+
+#[test]
+fn the_tree_beside_it_says_what_the_task_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = folder.path().join("tasks");
+    std::fs::create_dir(&tasks).unwrap();
+    let node = json!({
+        "id": "01JT", "type": "task", "title": "Add division", "description": "Mind zero.", "parentId": "01JR",
+        "status": "verify", "worktreePath": "/home/ann/w",
+    });
+    std::fs::write(folder.path().join("tree.json"), json!({"rootNodeId": "01JR", "nodes": [node]}).to_string())
+        .unwrap();
+    let values = vec![event("a", None, "assistant_text", json!({"content": "hi"}))];
+    let session = session(&tasks.join("01JT.jsonl"), &Read { values, bad: 2, bytes: 1 }).unwrap();
+    assert_eq!((session.title.as_str(), session.description.as_str()), ("Add division", "Mind zero."));
+    assert_eq!((session.above.as_deref(), session.left_out), (Some("01JR"), 2));
+}
