@@ -84,8 +84,6 @@ enum Command {
     Stop(say::StopArgs),
     /// Make, change, move, close, reset and delete tasks.
     Task(task::Args),
-    /// Make a task that goes on from a copy of another's conversation, also of a closed or an imported one.
-    Fork(task::ForkArgs),
     /// Bring the worktree of a task back from its branch or its archive.
     Restore(task::RestoreArgs),
     /// Show what a task changed: since it left its base, in a turn, between two turns.
@@ -166,7 +164,6 @@ pub fn main() -> ExitCode {
         Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),
         Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
-        Some(Command::Fork(args)) => task::fork(&mut console, &place, &args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
         Some(Command::Diff(args)) => diff::run(&mut console, &place, args),
         Some(Command::Merge(args)) => merge::run(&mut console, &place, &args),

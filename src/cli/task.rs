@@ -8,7 +8,7 @@ use crate::cli::place::{Here, home};
 use crate::cli::tree;
 use crate::cli::work::{Agents, Wishes, find, one_command, say, with_engine};
 use crate::config::recurring::Schedule;
-use crate::engine::command::{Changes, Command, Draft, Outcome, Start};
+use crate::engine::command::{Changes, Command, Draft, Start};
 use crate::engine::recall;
 use crate::model::Tree;
 use crate::model::task::Recurring;
@@ -136,20 +136,6 @@ pub struct RestoreArgs {
     task: Option<String>,
 }
 
-#[derive(clap::Args)]
-pub struct ForkArgs {
-    /// Whose conversation: the task's id, or the first 8 and more characters of it.
-    task: String,
-    /// What the new task is called.
-    title: String,
-    /// What is to be done, and why.
-    #[arg(short, long, default_value = "")]
-    description: String,
-    /// The task above. Nothing: the root.
-    #[arg(long, value_name = "TASK")]
-    under: Option<String>,
-}
-
 fn dollars(amount: f64) -> Result<MicroUsd, Fault> {
     MicroUsd::from_dollars(amount).ok_or_else(|| Fault::user(format!("{amount} is not an amount of dollars")))
 }
@@ -202,28 +188,6 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
         })
     })?;
     say(console, &outcome, words)?;
-    Ok(0)
-}
-
-/// Makes a task that waits to be spoken to, and gives it the conversation.
-pub fn fork(console: &mut Console, here: &Here, args: &ForkArgs) -> Exit {
-    let made = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
-        let (snapshot, _) = handle.look().await?;
-        let from = find(&snapshot, &args.task)?;
-        let parent = args.under.as_ref().map_or(Ok(snapshot.root), |under| find(&snapshot, under))?;
-        let draft = Draft { title: args.title.clone(), description: args.description.clone(), ..Draft::default() };
-        let made = handle.command(Command::Create { parent, before: None, draft, start: Start::Later }).await?;
-        if let Outcome::Created(to) = made {
-            let copied = handle.command(Command::Adopt { from, to }).await;
-            if let Err(fault) = copied {
-                // A task without the conversation it was made for is of no use.
-                let _ = handle.command(Command::Delete { task: to }).await;
-                return Err(fault.into());
-            }
-        }
-        Ok(made)
-    })?;
-    say(console, &made, "forked")?;
     Ok(0)
 }
 

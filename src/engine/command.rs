@@ -55,11 +55,6 @@ pub enum Command {
     Restore {
         task: TaskId,
     },
-    /// Give a task that has no conversation yet a copy of another's, to go on from.
-    Adopt {
-        from: TaskId,
-        to: TaskId,
-    },
     /// Hang a task below another, before one of its sub tasks or last.
     Move {
         task: TaskId,

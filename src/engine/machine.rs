@@ -277,9 +277,6 @@ impl Machine {
             Command::Delete { task } => self.delete(now, asker, Actor::Person, task),
             Command::Reset { task } => self.reset(now, asker, Actor::Person, task),
             Command::Restore { task } => self.restore(asker, task),
-            Command::Adopt { from, to } => {
-                self.node(from).map(|_| ()).and_then(|()| self.fork(asker, Actor::Person, from, to))
-            }
             Command::Move { task, parent, before } => self.reparent(now, asker, Actor::Person, task, parent, before),
             Command::Reorder { parent, order } => self.reorder(now, asker, Actor::Person, parent, order),
             Command::Resume { task } => self.resume(now, ticket, task),

@@ -63,6 +63,8 @@ pub fn said<'a>(event: &'a Event, blobs: &Blobs) -> Option<(Place, Cow<'a, str>)
         | Body::BudgetExceeded(_)
         | Body::Repaired(_)
         | Body::HeadMoved(_)
+        | Body::Granted(_)
+        | Body::Work(_)
         | Body::Snapshot(_)
         | Body::TaskChanged(_)
         | Body::Unknown(_) => return None,

@@ -94,10 +94,10 @@ fn a_task_forked_from_an_imported_one_begins_with_its_conversation() {
     let file = write(world.root().join("old.jsonl"), &claude(Path::new("/elsewhere")));
     let rows = json_lines(&project.mxd(["import", "--json", file.to_str().unwrap()]).ok());
     let task = rows[0]["task"].as_str().unwrap();
-    let made = project.mxd(["fork", task, "Go on with division"]).ok();
+    let made = project.mxd(["fork", task, "--title", "Go on with division", "--later"]).ok();
     let log = project.mxd(["log", made.trim()]).ok();
     assert!(log.contains("zero is refused") && log.contains("forked from"), "{log}");
-    project.mxd(["fork", "01AAAAAAAA", "Nothing"]).refused(3, "no task has an id that starts with");
+    project.mxd(["fork", "01AAAAAAAA"]).refused(3, "no task has an id that starts with");
     project.mxd(["check"]).ok();
 }
 

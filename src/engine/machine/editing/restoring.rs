@@ -162,7 +162,7 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn forked(&mut self, now: Timestamp, edit: &Continuation, events: &str, title: &str) {
+    pub(super) fn conversation_copied(&mut self, now: Timestamp, edit: &Continuation, events: &str, title: &str) {
         let words = format!(
             "Copied {events} events into \"{title}\" ({}). You are still yourself: the copy is the other task. Send it a \
              message to start it.",

@@ -103,7 +103,7 @@ impl Machine {
             What::Revive { .. } => {}
             What::Fork { ref title } => {
                 let title = title.clone();
-                self.forked(now, &edit, &note, &title);
+                self.conversation_copied(now, &edit, &note, &title);
             }
         }
     }
