@@ -26,7 +26,6 @@ pub mod fresh;
 pub mod health;
 pub mod include;
 pub mod merge;
-pub mod patch;
 pub mod place;
 mod program;
 pub mod radar;
