@@ -43,7 +43,7 @@ fn reader(parts: &Parts) -> Reader {
 
 fn worktree(spot: &Spot) -> Result<&Path, Fault> {
     let path = spot.worktree.as_deref().filter(|path| path.is_dir());
-    path.ok_or_else(|| Fault::user("the task has no worktree now").hint("bring it back: mxd restore TASK"))
+    path.ok_or_else(|| Fault::user("the task has no worktree now").hint("bring it back: `mxd restore TASK`"))
 }
 
 async fn land(parts: &Arc<Parts>, spot: &Spot, target: String, how: How, message: String) -> Result<Worked, Fault> {

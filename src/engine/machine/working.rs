@@ -91,7 +91,7 @@ impl Machine {
         self.node(task)?;
         if self.is_busy(task) {
             return Err(Fault::user(format!("{} cannot be {verb}: it is at work", self.named(task)))
-                .hint("wait until it rests, or stop it: mxd stop TASK"));
+                .hint("wait until it rests, or stop it: `mxd stop TASK`"));
         }
         Ok(())
     }
@@ -108,8 +108,8 @@ impl Machine {
         let spot = self.spot_of(task)?;
         if spot.verify.is_none() {
             return Err(Fault::user("nothing says how to check this task's work")
-                .hint("say it for the project: mxd config set verify 'COMMAND'")
-                .hint("or for this task: mxd task edit TASK --verify 'COMMAND'"));
+                .hint("say it for the project: `mxd config set verify 'COMMAND'`")
+                .hint("or for this task: `mxd task edit TASK --verify 'COMMAND'`"));
         }
         self.start_job(task, Job::Verify(spot), Waiting::Verify { ticket, task });
         Ok(())
@@ -135,7 +135,7 @@ impl Machine {
                 "{} is at work where {target} is checked out: its files would change under its hands",
                 self.named(owner)
             ))
-            .hint("wait until it rests, or stop it: mxd stop TASK"));
+            .hint("wait until it rests, or stop it: `mxd stop TASK`"));
         }
         let message = self.merge_message(task);
         let merging = Merging { ticket, task, target: target.clone(), how, conflicts, ask };
@@ -291,7 +291,7 @@ impl Machine {
                     "nothing was merged: it conflicts with {target} in {files}, such as {}",
                     names.join(", ")
                 ))
-                .hint("let its agent resolve it: mxd merge TASK --resolve")
+                .hint("let its agent resolve it: `mxd merge TASK --resolve`")
                 .hint("or resolve it yourself: merge the target in the task's worktree and commit");
                 self.settle_work(now, Some(ticket), task, Err(fault));
             }

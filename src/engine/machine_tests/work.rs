@@ -10,18 +10,22 @@ use crate::model::work::{Aim, Moving, Work};
 /// A task whose agent sleeps, with a branch of its own.
 fn asleep() -> (Rig, TaskId) {
     let mut rig = Rig::new();
-    let task = rig.make_asleep(rig.root(), "Task");
+    let root = rig.root();
+    let task = rig.make_asleep(root, "Task");
+    // It was told that the task sleeps, and sleeps again.
+    rig.start(root);
+    rig.rest(root);
     rig.effects.clear();
     (rig, task)
 }
 
 /// Returns the last job that the machine wants done, and its number.
 fn job(rig: &Rig) -> (Ticket, &Job) {
-    let jobs = rig.effects.iter().rev().filter_map(|effect| match effect {
+    let mut jobs = rig.effects.iter().rev().filter_map(|effect| match effect {
         Effect::Work { ticket, job, .. } => Some((*ticket, &**job)),
         _ => None,
     });
-    jobs.take(1).next().expect("a job")
+    jobs.next().expect("a job")
 }
 
 fn answer(rig: &mut Rig, result: Result<Worked, Fault>) {

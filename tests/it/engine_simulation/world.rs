@@ -83,7 +83,7 @@ impl World {
             clarify_timeout: dice.chance(60).then_some(Duration::from_secs(60)),
             budget: dice.chance(30).then_some(MicroUsd(500)),
             project_budget: dice.chance(30).then_some(MicroUsd(5_000)),
-            hold: false,
+            ..Limits::default()
         };
         let project = Project {
             id: ProjectId::fresh(&ids),
