@@ -165,7 +165,7 @@ pub fn main() -> ExitCode {
         Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
-        Some(Command::Diff(args)) => diff::run(&mut console, &place, args),
+        Some(Command::Diff(args)) => diff::run(&mut console, &place, &args),
         Some(Command::Merge(args)) => merge::run(&mut console, &place, &args),
         Some(Command::Rewind(args)) => rewind::run(&mut console, &place, args),
         Some(Command::Fork(args)) => fork::run(&mut console, &place, args),

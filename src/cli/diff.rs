@@ -39,7 +39,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let looked = Looked::at(console, here, &args.task)?;
     let whitespace = if args.ignore_whitespace { Whitespace::Ignored } else { Whitespace::Counts };
     let found = looked.block_on(async |looked| {
