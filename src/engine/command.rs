@@ -275,5 +275,5 @@ pub struct Abilities {
 impl Abilities {
     pub const ALL: Self = Self { review: true, merge: true, rewind: true };
     /// What the engine of this version carries out.
-    pub const OURS: Self = Self { review: false, merge: false, rewind: false };
+    pub const OURS: Self = Self::ALL;
 }

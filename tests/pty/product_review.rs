@@ -1,4 +1,4 @@
-//! A person reviews what an agent did: reads the diff, comments, sees what changed since, comes back tomorrow.
+//! A person reviews what an agent did: reads the diff, comments, sees what changed since, merges, and takes it back.
 
 use serde_json::json;
 
@@ -26,6 +26,11 @@ fn greeting() -> World {
     ]))
 }
 
+fn on_main(world: &World) -> Option<String> {
+    let shown = world.command("git").args(["show", "main:greeting.txt"]).output().unwrap();
+    shown.status.success().then(|| String::from_utf8(shown.stdout).unwrap())
+}
+
 /// Makes the task, waits until it is done, and looks at its diff.
 fn look_at_the_diff(session: &mut Session) {
     session.focus_tasks();
@@ -42,7 +47,7 @@ fn look_at_the_diff(session: &mut Session) {
 }
 
 #[test]
-fn a_change_is_commented_on_and_what_came_of_it_is_seen() {
+fn a_change_is_commented_on_seen_again_merged_and_taken_back() {
     let world = greeting();
     let mut session = open(&world, 120, 40);
     look_at_the_diff(&mut session);
@@ -59,6 +64,19 @@ fn a_change_is_commented_on_and_what_came_of_it_is_seen() {
     });
     assert!(!text.contains("to send"), "{text}");
     session.wait_for_text("✓ Add a greeting");
+
+    session.press("m");
+    session.wait_for_text("no conflicts");
+    assert_eq!(on_main(&world), None);
+    session.press("enter");
+    session.wait_until("the merge", || on_main(&world).as_deref() == Some("Ahoy, captain\n"));
+    assert_eq!(std::fs::read_to_string(world.cwd().join("greeting.txt")).unwrap(), "Ahoy, captain\n");
+    session.wait_for("the dialog to go", |screen| !picture::text(screen).contains("no conflicts"));
+
+    session.press("g u");
+    session.wait_for_text("Take the merge back?");
+    session.press("y");
+    session.wait_until("the undo", || on_main(&world).is_none());
     session.press("q");
     session.wait_for_end().assert_restored(1);
 }
