@@ -97,7 +97,7 @@ fn problems_say_what_is_wrong_and_what_is_near() {
     assert_eq!(sentences.len(), 4, "{sentences:#?}");
     assert!(sentences.iter().any(|s| s.starts_with("keys.new-task: there is no action") && s.contains("`new_task`")));
     assert!(sentences.iter().any(|s| s.contains("`contrl-x` is not a key")));
-    assert!(sentences.iter().any(|s| s.contains("`x` already means")));
+    assert!(sentences.iter().any(|s| s.contains("`v` already means")));
     assert!(sentences.iter().any(|s| s.contains("would hide")));
 }
 

@@ -133,7 +133,6 @@ impl Filling {
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
-            | Body::Work(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }
