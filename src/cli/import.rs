@@ -177,7 +177,7 @@ fn summary(counts: &BTreeMap<&'static str, usize>, list: bool) -> String {
     let fresh = count("new") + count("grown");
     let sessions = text::count(fresh, "session", "sessions");
     if list {
-        return format!("{sessions} of {total} can be imported: mxd import");
+        return format!("{sessions} of {total} can be imported: `mxd import`");
     }
     let kept = match count("kept") {
         0 => String::new(),

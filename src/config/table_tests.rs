@@ -162,6 +162,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "childAuth"
                 | "models"
                 | "profile"
+                | "review"
                 | "verify"
                 | "mouse"
                 | "notify"

@@ -16,7 +16,7 @@ fn read(values: Vec<Value>) -> Foreign {
 }
 
 fn said(session: &Foreign) -> Vec<String> {
-    session.items.iter().map(|item| format!("{:?}", item.what).chars().take(60).collect()).collect()
+    session.items.iter().map(|item| format!("{:?}", item.what)).collect()
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn the_chain_is_followed_past_a_compaction_and_around_a_rewind() {
         said(&session),
         [
             "Heard { text: \"Add division\", pictures: [] }",
-            "Call { call: \"t1\", name: \"mcp__local__bash\", input: {\"com",
-            "Result { call: \"t1\", text: \"x\", is_error: false, pictures: ",
+            "Call { call: \"t1\", name: \"mcp__local__bash\", input: {\"command\":\"ls\"} }",
+            "Result { call: \"t1\", text: \"x\", is_error: false, pictures: [] }",
             "Compacted { summary: \"A summary.\", tokens: 0 }",
             "Heard { text: \"[Sub] ok\", pictures: [] }",
             "Thought(\"hm\")",
