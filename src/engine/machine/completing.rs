@@ -49,7 +49,21 @@ impl Machine {
     /// Tells whether a completion is under way: nothing else may begin before it is through.
     pub(super) fn is_completing(&self, task: TaskId) -> bool {
         self.lives.get(&task).is_some_and(|life| life.closing.is_some())
-            || (self.status(task) == Some(Status::InProgress) && self.declared(task).is_some())
+            || (self.status(task) == Some(Status::InProgress)
+                && self.declared(task).is_some()
+                && !self.is_under_review(task))
+    }
+
+    /// Tells whether a task said that it is done, and the person has not said yet whether it is. It rests meanwhile, and
+    /// goes on if it is spoken to.
+    pub(super) fn is_under_review(&self, task: TaskId) -> bool {
+        if !self.limits.review || task == self.tree.root_id() {
+            return false;
+        }
+        let Some(life) = self.lives.get(&task).filter(|life| life.closing.is_none()) else { return false };
+        self.declared(task).is_some_and(|(verdict, last)| {
+            verdict == Verdict::Passed && !last.notified && life.state.work.approved != Some(last.event)
+        })
     }
 
     /// Tells whether the disk has a task below the one it is below here.

@@ -154,7 +154,7 @@ impl Machine {
 
     fn rest(&self, task: TaskId) -> stall::Rest {
         let Some(life) = self.lives.get(&task) else { return stall::Rest::Asleep };
-        if life.run.is_some() || self.queue.contains(&task) || self.is_completing(task) {
+        if life.run.is_some() || life.measuring || self.queue.contains(&task) || self.is_completing(task) {
             stall::Rest::Busy
         } else if !life.state.asks.is_empty() {
             stall::Rest::AsksPerson

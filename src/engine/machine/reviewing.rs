@@ -63,12 +63,13 @@ impl Machine {
 
     /// Tells whether the end of a run has to wait for the person, who is asked if that has not been done.
     pub(super) fn awaits_review(&mut self, task: TaskId, exit: EventId) -> bool {
-        if !self.limits.review || task == self.tree.root_id() {
+        if !self.is_under_review(task) {
             return false;
         }
         let Some(life) = self.lives.get(&task) else { return false };
-        if life.state.work.approved == Some(exit) {
-            return false;
+        // Whoever spoke to it since wants something else of it first.
+        if life.state.messages.iter().any(|message| message.from.wakes()) {
+            return true;
         }
         let asked = life.measuring || life.state.asks.get(AskId::from_ulid(exit.ulid())).is_some();
         if !asked && let Some((worktree, base)) = self.worktree_of(task) {

@@ -239,7 +239,9 @@ impl Machine {
         start: Start,
     ) -> Result<(), Fault> {
         let node = self.node(task)?;
-        let parent = node.parent.unwrap_or(task);
+        // Nothing is made below what was put away: the copy hangs below the nearest task that was not.
+        let open = self.tree.ancestors(task).find(|above| above.status != Status::Closed);
+        let parent = open.map_or(self.tree.root_id(), |above| above.id);
         if self.state(task).is_none_or(|state| state.turns.ended == 0) {
             return Err(Fault::user(format!("{} has no conversation to go on from yet", self.named(task))));
         }

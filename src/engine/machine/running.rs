@@ -70,6 +70,10 @@ impl Machine {
             let reason = "the task was spoken to and is tried again".to_owned();
             self.append(task, vec![AskWithdrawn { id: ask, reason }.into()], Pending::Nothing);
         }
+        let withdrawn = self.withdraw_review(task, "the task was spoken to and goes on with its work");
+        if !withdrawn.is_empty() {
+            self.append(task, withdrawn, Pending::Nothing);
+        }
         match (self.queue.iter().position(|waiting| *waiting == task), line) {
             (None, Place::Last) => self.queue.push(task),
             (None, Place::First) => self.queue.insert(0, task),

@@ -139,12 +139,14 @@ impl History {
         let changed = self.last.as_deref() != Some(state);
         self.last = Some(state.to_owned());
         let at = self.turns.iter().rposition(|view| view.turn == turn);
-        // Without a turn of its own it is something that happened to the files since the last one.
-        let from = at.or(self.turns.len().checked_sub(1));
-        match from {
-            Some(from) => self.turns[from..].iter_mut().for_each(|view| view.state = Some(state.to_owned())),
-            None => self.first = Some(state.to_owned()),
+        // Without a turn of its own it is something that happened to the files since the last one; or since the one
+        // before, if the tools of the last one wait for it.
+        let behind = if self.open.is_empty() { 1 } else { 2 };
+        let from = at.or(self.turns.len().checked_sub(behind));
+        if from.is_none() || (at.is_none() && self.first.is_none()) {
+            self.first = Some(state.to_owned());
         }
+        self.turns[from.unwrap_or(0)..].iter_mut().for_each(|view| view.state = Some(state.to_owned()));
         if let Some(at) = at {
             self.turns[at].changed |= changed;
         }
