@@ -70,7 +70,8 @@ fn a_change_is_commented_on_seen_again_merged_and_taken_back() {
     assert_eq!(on_main(&world), None);
     session.press("enter");
     session.wait_until("the merge", || on_main(&world).as_deref() == Some("Ahoy, captain\n"));
-    assert_eq!(std::fs::read_to_string(world.cwd().join("greeting.txt")).unwrap(), "Ahoy, captain\n");
+    let file = world.cwd().join("greeting.txt");
+    session.wait_until("the file", || std::fs::read_to_string(&file).is_ok_and(|text| text == "Ahoy, captain\n"));
     session.wait_for("the dialog to go", |screen| !picture::text(screen).contains("no conflicts"));
 
     session.press("g u");

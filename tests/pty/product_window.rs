@@ -25,6 +25,7 @@ fn a_resize_storm_while_an_agent_streams_ends_with_a_whole_screen() {
             && lines[28].ends_with('╯')
             && lines[29].contains("Ctrl-Q quit")
             && text.contains("The end.")
+            && lines[1].contains("idle")
     });
     session.press("ctrl-q");
     session.wait_for_end().assert_restored(1);

@@ -19,8 +19,11 @@ pub enum CursorShape {
 }
 
 impl Terminal {
-    /// Captures the mouse or lets it go.
+    /// Captures the mouse or lets it go. A captured wheel sends no arrows.
     pub fn set_mouse(&mut self, on: bool) {
+        if on {
+            self.switch(Mode::WheelAsArrows, false);
+        }
         self.switch(Mode::Mouse, on);
     }
 

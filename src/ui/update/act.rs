@@ -381,7 +381,7 @@ fn open_editor(model: &mut Model, out: &mut Out) {
 fn accept(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
     match model.layers.last() {
         Some(Layer::Choose(_)) => return picks::pick(model, cx, out),
-        Some(Layer::Find(_)) => return finding::accept(model, cx),
+        Some(Layer::Find(_)) => return finding::accept(model),
         Some(Layer::Prompt(_)) => return picks::prompted(model, how, cx, out),
         Some(Layer::Confirm(_) | Layer::Board(_) | Layer::Merge(_) | Layer::Rewind(_)) => return,
         None => {}

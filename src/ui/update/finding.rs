@@ -53,15 +53,20 @@ pub fn answered(model: &mut Model, asked: &Question, found: Result<Found, String
 }
 
 /// Goes to the chosen place.
-pub fn accept(model: &mut Model, cx: &Cx<'_>) {
-    let Some(Layer::Find(find)) = model.layers.last() else { return };
+pub fn accept(model: &mut Model) {
+    let Some(Layer::Find(find)) = model.layers.last_mut() else { return };
     let Some(hit) = find.chosen().cloned() else { return };
-    if model.world.task(hit.task).is_none() {
-        return model.toasts.say(Level::Info, "that task is gone", cx.now);
-    }
-    if hit.rewound {
-        let words = "the conversation was taken back to before this; `mxd log --raw` has it";
-        return model.toasts.say(Level::Info, words, cx.now);
+    let problem = if model.world.task(hit.task).is_none() {
+        Some("that task is gone")
+    } else if hit.rewound {
+        Some("the conversation was taken back to before this; `mxd log --raw` has it")
+    } else {
+        None
+    };
+    // Said where the person looks: a toast would be hidden by the list.
+    find.problem = problem.map(str::to_owned);
+    if problem.is_some() {
+        return;
     }
     model.layers.clear();
     show(model, &hit);

@@ -117,7 +117,7 @@ fn a_description_is_shown_and_what_is_gone_or_rewound_is_said() {
     let rewound = Hit { rewound: true, ..hit(task, None, Place::Said, "rewound words", "rewound") };
     answer(&mut screen, vec![rewound]);
     screen.keys("enter");
-    assert!(screen.shows("the conversation was"));
+    assert!(screen.shows("the conversation was"), "{}", screen.text());
     screen.typed("z");
     answer(&mut screen, vec![hit(task, None, Place::Description, "a description", "desc")]);
     screen.keys("enter");

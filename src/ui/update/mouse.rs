@@ -57,7 +57,7 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
             }
             Some(Layer::Find(find)) => {
                 find.cursor.chosen = line;
-                finding::accept(model, cx);
+                finding::accept(model);
             }
             Some(Layer::Board(board)) => {
                 board.cursor.chosen = line;
