@@ -199,7 +199,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
         "2026-01-01T00:00:00Z",
     ]);
     let leaf = prop_oneof![
-        word.prop_map(|word| serde_json::Value::from(word)),
+        word.prop_map(serde_json::Value::from),
         any::<i64>().prop_map(serde_json::Value::from),
         any::<bool>().prop_map(serde_json::Value::from),
         Just(serde_json::Value::Null),

@@ -194,6 +194,9 @@ fn a_torn_end_does_not_count_and_damage_in_the_middle_hides_nothing() {
     assert_eq!(project.found("cherries"), [Some(behind)], "what stands behind damage is kept once");
 }
 
+/// Something done to an index.
+type Damage = Box<dyn Fn(&std::path::Path)>;
+
 #[test]
 fn an_index_that_is_missing_foreign_torn_or_newer_is_made_anew_without_a_word() {
     let mut project = Project::new();
@@ -201,7 +204,7 @@ fn an_index_that_is_missing_foreign_torn_or_newer_is_made_anew_without_a_word() 
     let event = project.say(task, "apples");
     assert_eq!(project.found("apples"), [Some(event)]);
     let whole = std::fs::read(project.index()).unwrap();
-    let damages: [(&str, Box<dyn Fn(&std::path::Path)>); 7] = [
+    let damages: [(&str, Damage); 7] = [
         ("deleted", Box::new(|path| std::fs::remove_file(path).unwrap())),
         (
             "text",

@@ -104,7 +104,7 @@ fn line(line: Line) -> diff::DiffLine {
         text.pop();
     }
     if line.hidden > 0 {
-        text.push_str(&format!(" … {} more", text::size(line.hidden as u64)));
+        text = format!("{text} … {} more", text::size(line.hidden as u64));
     }
     diff::DiffLine {
         kind: match line.kind {

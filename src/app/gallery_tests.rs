@@ -314,7 +314,7 @@ fn drawn(screen: &Screen) -> vt100::Parser {
 
 fn text(emulator: &vt100::Parser) -> String {
     let rows = emulator.screen().rows(0, emulator.screen().size().1.get());
-    rows.map(|row| format!("{}\n", row.trim_end())).collect()
+    rows.map(|row| format!("{}\n", row.trim_end())).collect::<Vec<_>>().concat()
 }
 
 fn style(cell: &vt100::Cell) -> String {

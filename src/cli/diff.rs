@@ -14,6 +14,7 @@ use crate::engine::{Reader, Spot};
 use crate::git::Worktrees;
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 pub struct Args {
     /// The task: its id, or the first 8 and more characters of it.
     task: String,

@@ -10,6 +10,7 @@ use crate::engine::command::{Command, OnConflict};
 use crate::engine::review::{Goal, How, MergePreview};
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 pub struct Args {
     /// The task: its id, or the first 8 and more characters of it.
     task: String,

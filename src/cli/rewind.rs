@@ -9,6 +9,7 @@ use crate::engine::command::Command;
 use crate::engine::review::{Extent, FileStatus, RewindPreview, TurnView};
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 pub struct Args {
     /// The task: its id, or the first 8 and more characters of it.
     task: String,

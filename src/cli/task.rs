@@ -164,7 +164,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
                 let schedule = Some(Schedule::from(times)).filter(|schedule| !schedule.is_empty());
                 let recurring = recurring.map(Recurring::from);
                 let changes =
-                    Changes { title, description, budget, verify, draft, recurring, schedule, ..Changes::default() };
+                    Changes { title, description, budget, recurring, verify, schedule, draft, ..Changes::default() };
                 words = "changed";
                 Command::Update { task: find(snapshot, &task)?, changes }
             }

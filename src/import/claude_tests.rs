@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "reads better where it is used")]
+
 use std::path::Path;
 
 use serde_json::json;

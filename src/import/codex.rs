@@ -74,7 +74,7 @@ fn meta(session: &mut Foreign, meta: &Value, now: Timestamp) {
     if !session.session.is_empty() {
         return;
     }
-    session.session = value::words(meta, "id").unwrap_or_default().to_owned();
+    value::words(meta, "id").unwrap_or_default().clone_into(&mut session.session);
     session.started = value::moment(meta, "timestamp").unwrap_or(now);
     session.cwd = value::words(meta, "cwd").map(Into::into);
     let spawned = meta.get("source").and_then(|source| source.get("subagent")).and_then(|sub| sub.get("thread_spawn"));

@@ -73,7 +73,7 @@ impl SessionState {
     pub fn moved_to(&self, then: &Self) -> Self {
         let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
         let usage = UsageTotals { filling: then.usage.filling, ..self.usage.clone() };
-        Self { turns, usage, ..self.clone() }
+        Self { usage, turns, ..self.clone() }
     }
 }
 

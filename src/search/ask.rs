@@ -45,8 +45,9 @@ pub fn places(index: &Index, tree: Option<&Tree>, question: &Question, asked: &A
     if asked.is_empty() || question.limit == 0 {
         return Ok(Vec::new());
     }
-    let weights: String =
-        Place::ALL.iter().map(|place| format!("when {} then {} ", *place as i64, weight(*place))).collect();
+    let weights: Vec<String> =
+        Place::ALL.iter().map(|place| format!("when {} then {}", *place as i64, weight(*place))).collect();
+    let weights = weights.join(" ");
     let wanted = question.below.map(|task| below(tree, task));
     let tasks = wanted
         .as_ref()

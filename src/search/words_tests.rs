@@ -46,7 +46,7 @@ fn case_and_accents_make_no_difference() {
 fn scripts_without_spaces_are_taken_apart() {
     assert_eq!(plain("修复解析器bug了"), "修 复 解 析 器 bug 了 ");
     assert_eq!(expression("解析器"), "\"解 析 器\"");
-    assert_eq!(Asked::new("解析").marks("修复解析器"), [6..12]);
+    assert_eq!(Asked::new("解析").marks("修复解析器"), vec![6..12]);
     assert_eq!(Asked::new("สวัส").marks("สวัสดี").len(), 1);
 }
 

@@ -97,6 +97,7 @@ pub(super) struct Seen {
 
 /// The screen.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Model {
     pub(super) world: World,
     pub(super) keymap: Keymap,

@@ -441,6 +441,7 @@ pub struct GoBack {
 
 /// What came of a job.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it lives for one step")]
 pub enum Worked {
     Verified(Receipt),
     /// The check failed, so nothing was landed.

@@ -274,8 +274,8 @@ impl Machine {
         self.start_job(forking.to, job, Waiting::Fork(forking));
     }
 
-    pub(super) fn forked(&mut self, now: Timestamp, forking: Forking) {
-        let Forking { ticket, to, start, .. } = forking;
+    pub(super) fn forked(&mut self, now: Timestamp, forking: &Forking) {
+        let Forking { ticket, to, start, .. } = *forking;
         match start {
             Start::Now => {
                 self.let_go(now, &[to]);

@@ -160,6 +160,7 @@ impl Machine {
     }
 
     /// Returns the change to its file that a change to a task calls for.
+    #[expect(clippy::option_option, reason = "not said, taken away, or set: as in a change to a task")]
     pub(super) fn plan_change(
         &self,
         task: TaskId,

@@ -1,6 +1,8 @@
 //! What is done with a task's work: checked, merged, taken back, caught up. The machine decides whether and what to say of
 //! it; the driver and git do it.
 
+use std::fmt::Write as _;
+
 use crate::base::{AskId, Fault, TaskId, Timestamp, text};
 use crate::engine::command::{OnConflict, Outcome, SendMode};
 use crate::engine::machine::delivering::Plan;
@@ -230,7 +232,7 @@ impl Machine {
                 self.ask_agent(now, ticket, task, words);
             }
             (Waiting::Return(back), Worked::WentBack(went)) => self.went_back(now, back, went),
-            (Waiting::Fork(forking), Worked::Forked) => self.forked(now, forking),
+            (Waiting::Fork(forking), Worked::Forked) => self.forked(now, &forking),
             (Waiting::Measure { task }, Worked::Measured(diff)) => self.measured(task, diff),
             // Every job answers in its own words.
             (waiting, worked) => {
@@ -392,21 +394,23 @@ fn about(conflicts: &[Conflict]) -> String {
     }
     let mut said = format!("\n\n{} will conflict:", text::count(conflicts.len(), "file", "files"));
     for conflict in conflicts.iter().take(SHOWN) {
-        said.push_str(&format!("\n\n{}: {}", conflict.path.display(), kind(conflict.kind)));
+        let _ = write!(said, "\n\n{}: {}", conflict.path.display(), kind(conflict.kind));
         let shown = |side: &str| text::prefix(side, SHOWN_BYTES / 2).to_owned();
         match (&conflict.marked, &conflict.ours, &conflict.theirs) {
-            (Some(marked), ..) => said.push_str(&format!("\n```\n{}\n```", text::prefix(&marked.text, SHOWN_BYTES))),
+            (Some(marked), ..) => {
+                let _ = write!(said, "\n```\n{}\n```", text::prefix(&marked.text, SHOWN_BYTES));
+            }
             (None, ours, theirs) => {
                 for (name, side) in [("theirs", ours), ("yours", theirs)] {
                     if let Some(side) = side {
-                        said.push_str(&format!("\n{name}:\n```\n{}\n```", shown(&side.text)));
+                        let _ = write!(said, "\n{name}:\n```\n{}\n```", shown(&side.text));
                     }
                 }
             }
         }
     }
     for conflict in conflicts.iter().skip(SHOWN) {
-        said.push_str(&format!("\n{}: {}", conflict.path.display(), kind(conflict.kind)));
+        let _ = write!(said, "\n{}: {}", conflict.path.display(), kind(conflict.kind));
     }
     said
 }

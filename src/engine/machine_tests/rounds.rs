@@ -4,13 +4,13 @@ use crate::engine::command::{Changes, Draft, Start};
 use crate::engine::request::Request;
 use crate::model::task::Recurring;
 
-fn facts(mode: Recurring) -> Box<Facts> {
+fn facts(mode: Recurring) -> Facts {
     let (title, description) = ("Sweep".to_owned(), "Why: dust.".to_owned());
-    Box::new(Facts { title, description, mode, profile: None, budget: None })
+    Facts { title, description, mode, profile: None, budget: None }
 }
 
 fn come_round(rig: &mut Rig, task: TaskId, mode: Recurring) {
-    rig.feed(Input::Round { task, facts: facts(mode), session: Box::default() });
+    rig.feed(Input::Round { task, facts: Box::new(facts(mode)), session: Box::default() });
 }
 
 fn every_six_hours() -> Schedule {
@@ -150,7 +150,7 @@ fn what_a_repository_brings_along_is_a_draft() {
 fn the_budget_of_a_round_is_not_what_the_rounds_before_have_spent() {
     let mut rig = Rig::new();
     let task = swept_once(&mut rig, Recurring::Continue);
-    let facts = Facts { budget: Some(MicroUsd(50)), ..*facts(Recurring::Continue) };
+    let facts = Facts { budget: Some(MicroUsd(50)), ..facts(Recurring::Continue) };
     rig.feed(Input::Round { task, facts: Box::new(facts), session: Box::default() });
     let [account] = rig.orders()[0].accounts.as_slice() else { panic!("one limit") };
     assert_eq!(account.limit.saturating_sub(account.spent), MicroUsd(50));

@@ -98,13 +98,13 @@ fn fill(mut row: Row, right: Vec<Span>, columns: usize, glyphs: &Glyphs) -> Row 
     row
 }
 
-impl Maker<'_> {
-    /// Returns a row of the diff, set in.
-    pub fn line(&self, mut row: Row) -> Row {
-        row.spans.insert(0, Span::decoration(" ".repeat(INDENT), Role::Text));
-        row
-    }
+/// Returns a row of the diff, set in.
+pub fn set_in(mut row: Row) -> Row {
+    row.spans.insert(0, Span::decoration(" ".repeat(INDENT), Role::Text));
+    row
+}
 
+impl Maker<'_> {
     /// Returns the row of a file's name.
     pub fn name(&self, at: usize, folded: bool) -> Row {
         let Some(file) = self.comparison.files.get(at) else { return Row::blank() };

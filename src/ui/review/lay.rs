@@ -151,7 +151,7 @@ impl Laid {
                     let Local::Diff(first) = laid.local(local) else { break };
                     let made = rows.rows(&file.diff, first, laid.run(local, end - row).max(1));
                     for made in made {
-                        out.push((self.mark(row), make.line(made)));
+                        out.push((self.mark(row), files::set_in(made)));
                         row += 1;
                     }
                     continue;

@@ -207,7 +207,7 @@ impl State {
                 }
             }
         }
-        lines.into_iter().map(|(_, text)| format!("{text}\n")).collect()
+        lines.into_iter().flat_map(|(_, text)| [text, "\n"]).collect()
     }
 }
 

@@ -37,8 +37,12 @@ pub struct Writing {
     pub field: Field,
 }
 
+/// A file as it was last laid out, and for what.
+type Plan = (PlanKey, Arc<DiffRows>);
+
 /// The review.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct State {
     pub(super) task: Option<TaskId>,
     pub(super) request: Request,
@@ -62,7 +66,7 @@ pub struct State {
     pub(super) unsaved: bool,
     /// Set when what was seen differs from what was last kept.
     pub(super) seen_unsaved: bool,
-    plans: RefCell<Vec<Option<(PlanKey, Arc<DiffRows>)>>>,
+    plans: RefCell<Vec<Option<Plan>>>,
 }
 
 impl Clone for State {

@@ -49,7 +49,7 @@ fn what_was_seen_before_comes_folded() {
 
 #[test]
 fn fifty_thousand_lines_are_there_at_once_and_only_what_is_seen_is_made() {
-    let text: String = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect();
+    let text = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect::<Vec<_>>().concat();
     let mut state = review(vec![FileDiff::between("big.rs", "", &text, 3)]);
     let map = laid(&state, 100);
     assert_eq!(map.len, 50_003, "name, head, lines, air");

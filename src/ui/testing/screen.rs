@@ -193,7 +193,6 @@ impl Screen {
         assert!(kept == text, "{name} looks different:\n{text}\nkept:\n{kept}");
     }
 
-    #[expect(clippy::unused_self, reason = "reads better where it is used")]
     pub fn ids(&self) -> Ids {
         Ids::default()
     }

@@ -18,7 +18,7 @@ fn message(number: u128, from: &Value, body: &str) -> (&'static str, Value) {
     ("message", json!({"id": id(9_000 + number), "from": from, "body": body, "at": "2026-11-16T06:00:00Z"}))
 }
 
-fn call(call: &str, name: &str, input: Value) -> (&'static str, Value) {
+fn call(call: &str, name: &str, input: &Value) -> (&'static str, Value) {
     ("tool_call", json!({"call": call, "name": name, "input": input}))
 }
 
@@ -42,7 +42,7 @@ pub fn story() -> Vec<Event> {
             &json!({"source": "task_message", "task": above, "title": "orchestrator", "request_reply": true}),
             "How far are you?",
         ),
-        call("1", "send_message", json!({"task": above, "message": "Half of it is done."})),
+        call("1", "send_message", &json!({"task": above, "message": "Half of it is done."})),
         result("1", "send_message", "Sent to \"orchestrator\".", 3),
         ("ask_raised", ask),
         ("ask_answered", json!({"id": id(9_500), "answer": {"text": "yes", "choice": 0, "by": "person"}})),
@@ -53,7 +53,7 @@ pub fn story() -> Vec<Event> {
             json!({"class": "rate_limit", "message": "The provider asks to wait.",
                 "attempt": {"number": 2, "of": 5, "wait_ms": 8_000}}),
         ),
-        call("2", "bash", json!({"command": "npm run dev", "background": true})),
+        call("2", "bash", &json!({"command": "npm run dev", "background": true})),
         (
             "tool_result",
             json!({"call": "2", "name": "bash", "content": {"text": "Started in the background as bg-1."},
@@ -71,7 +71,7 @@ pub fn story() -> Vec<Event> {
         ),
         message(6, &json!({"source": "interrupt"}), ""),
         ("budget_warning", json!({"scope": "task", "spent": 800_000, "limit": 1_000_000})),
-        call("3", "read_file", json!({"files": [{"path": "src/parse.rs"}, {"path": "src/main.rs"}]})),
+        call("3", "read_file", &json!({"files": [{"path": "src/parse.rs"}, {"path": "src/main.rs"}]})),
         result("3", "read_file", "1\tfn main() {}\n", 4),
         ("done_notified", json!({"verdict": "passed", "result": "Both faults are gone; **twelve** tests pass."})),
         ("run_ended", json!({"exit": {"interrupted": "stopped"}})),

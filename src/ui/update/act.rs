@@ -122,7 +122,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         | Action::CatchUp
         | Action::UndoMerge => act_merge::act(model, action, cx, out),
         Action::Rewind | Action::RewindWhat | Action::GoBack | Action::Redo | Action::Fork | Action::EditResend => {
-            act_rewind::act(model, action, cx, out)
+            act_rewind::act(model, action, cx, out);
         }
 
         Action::Choose => act_asks::choose(model, key, cx, out),

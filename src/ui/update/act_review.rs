@@ -61,11 +61,8 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
             all_seen(model, cx);
         }
         Action::Comment => review.comment(&laid),
-        Action::RemoveComment => {
-            if !review.remove_comment() {
-                model.toasts.say(Level::Info, "there is no comment here", cx.now);
-            }
-        }
+        Action::RemoveComment if review.remove_comment() => {}
+        Action::RemoveComment => model.toasts.say(Level::Info, "there is no comment here", cx.now),
         Action::KeepComment => review.finish_writing(),
         Action::SendReview => send(model, cx, out),
         Action::Compare => out.effect(Effect::LoadTurns { task: model.selected() }),
@@ -105,11 +102,8 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
             let request = review.reload();
             out.effect(Effect::LoadDiff { task: model.selected(), request });
         }
-        Action::SelectLines => {
-            if !review.stop_select() {
-                review.start_select();
-            }
-        }
+        Action::SelectLines if review.stop_select() => {}
+        Action::SelectLines => review.start_select(),
         Action::CopySelection => {
             let text = review.chosen_text(&laid);
             review.stop_select();

@@ -1,6 +1,5 @@
 //! Search over everything: asking while it is written, and going to what was chosen.
 
-use crate::engine::update::Level;
 use crate::model::search::{Found, Hit, Place, Question};
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;

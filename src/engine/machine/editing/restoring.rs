@@ -96,12 +96,12 @@ impl Machine {
         let mut left: Vec<TaskId> =
             revived.into_iter().filter(|id| self.tree.get(*id).is_some_and(|node| node.branch.is_some())).collect();
         left.reverse();
-        self.revive_worktrees(now, edit, left, Vec::new());
+        self.revive_worktrees(now, &edit, left, Vec::new());
         Ok(())
     }
 
-    fn revive_worktrees(&mut self, now: Timestamp, edit: Continuation, mut left: Vec<TaskId>, notes: Vec<String>) {
-        let Some(of) = left.pop() else { return self.revived(now, &edit, &notes) };
+    fn revive_worktrees(&mut self, now: Timestamp, edit: &Continuation, mut left: Vec<TaskId>, notes: Vec<String>) {
+        let Some(of) = left.pop() else { return self.revived(now, edit, &notes) };
         let edit = edit.goes_on_with(What::Revive { of, left, notes });
         self.bring_back(edit, of);
     }
@@ -116,7 +116,7 @@ impl Machine {
             // Its conversation is back all the same, and a worktree is made for it when it works again.
             Err(reason) => notes.push(format!("{}: {reason}", self.named(of))),
         }
-        self.revive_worktrees(now, Continuation { asker, actor, task, what: What::Restore }, left, notes);
+        self.revive_worktrees(now, &Continuation { asker, actor, task, what: What::Restore }, left, notes);
     }
 
     fn revived(&mut self, now: Timestamp, edit: &Continuation, notes: &[String]) {
