@@ -58,7 +58,7 @@ fn screens() {
     session.select("Understand durations");
     session.press("d");
     session.wait_for_text("total=0");
-    session.focus("next file");
+    session.focus("next unseen");
     keep(&session, "diff");
     session.press("?");
     session.wait_for_text("look for a word");
