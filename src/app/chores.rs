@@ -136,17 +136,20 @@ impl Finder {
     }
 }
 
-pub(super) async fn search(finder: Finder, question: Question) -> Msg {
+/// Looks for something, unless something else is looked for by the time its turn comes. Questions count in the order in
+/// which this is called, whenever the futures are polled.
+pub(super) fn search(finder: Finder, question: Question) -> impl Future<Output = Msg> {
     let number = finder.latest.fetch_add(1, Ordering::Relaxed) + 1;
-    let turn = Arc::clone(&finder.turn).lock_owned().await;
-    let asked = question.clone();
-    let looked = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        // Something else is being looked for by now.
-        if finder.latest.load(Ordering::Relaxed) > number { Ok(Found::default()) } else { finder.look(&question) }
-    });
-    let found = looked.await.unwrap_or_else(|error| Err(Fault::internal(error.to_string())));
-    Msg::Found { asked, found }
+    async move {
+        let turn = Arc::clone(&finder.turn).lock_owned().await;
+        let asked = question.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            if finder.latest.load(Ordering::Relaxed) > number { Ok(Found::default()) } else { finder.look(&question) }
+        });
+        let found = looked.await.unwrap_or_else(|error| Err(Fault::internal(error.to_string())));
+        Msg::Found { asked, found }
+    }
 }
 
 /// Takes a picture into the blobs.

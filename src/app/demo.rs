@@ -2,7 +2,7 @@
 //! the real engine. Nothing of it remains.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +91,11 @@ impl Stage {
             let mode = if *name == "bin/timer" { 0o755 } else { 0o644 };
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| failed(&path, error))?;
         }
+        // Nobody has to set up worktrees of a demo.
+        let hinted = stage.home.project(id).hinted_at_hook();
+        let data = hinted.parent().unwrap_or(&top);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(data).map_err(|error| failed(data, error))?;
+        fs::write(&hinted, "").map_err(|error| failed(&hinted, error))?;
         fresh::make(&top, BRANCH, AUTHOR, "A timer that does not work yet")
             .map_err(|error| Fault::environment(format!("the demo cannot be set up: {error}")))?;
         Ok(stage)

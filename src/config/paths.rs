@@ -113,6 +113,11 @@ impl ProjectFolder {
         self.root.join("search.lock")
     }
 
+    /// There if the person was told that a hook can make worktrees ready.
+    pub fn hinted_at_hook(&self) -> PathBuf {
+        self.root.join("hinted-at-setup-hook")
+    }
+
     /// The file whose lock decides who may write. Never removed.
     pub fn lock(&self) -> PathBuf {
         self.root.join("engine.lock")

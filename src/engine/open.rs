@@ -133,7 +133,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         profiles: profile_folders,
         secrets: vec![home.config(), folder.config()],
         local_settings: folder.config(),
-        hinted: folder.root().join("hinted-at-setup-hook"),
+        hinted: folder.hinted_at_hook(),
         settings,
         store,
         tree_file: Mutex::new(tree_file),

@@ -182,7 +182,8 @@ fn work_marks(task: &TaskView, theme: &Theme) -> Vec<(String, Role)> {
     if !task.clashes.is_empty() {
         marks.push((format!("{}{}", theme.glyphs.clash, task.clashes.len()), Role::Warn));
     }
-    let behind = task.drift.map_or(0, |drift| drift.behind);
+    // Work that has arrived has nothing to catch up with.
+    let behind = task.drift.filter(|drift| drift.ahead > 0).map_or(0, |drift| drift.behind);
     if behind > 0 && task.node.status == Status::Passed {
         marks.push((format!("{}{behind}", theme.glyphs.arrow_down), Role::Muted));
     }
