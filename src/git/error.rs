@@ -53,7 +53,9 @@ impl Error {
             Self::Failed { said, .. } => {
                 let locked =
                     said.contains(".lock") && (said.contains("File exists") || said.contains("Unable to create"));
-                locked || said.contains("cannot lock ref") || said.contains("could not lock")
+                // Another process is making a worktree: its entry is there, and what is in it is not yet.
+                let half_made = said.contains("failed to read") && said.contains("/worktrees/");
+                locked || half_made || said.contains("cannot lock ref") || said.contains("could not lock")
             }
             _ => false,
         }

@@ -252,7 +252,9 @@ async fn helper_that_starts_a_server_and_waits_to_be_killed() {
     let servers =
         Servers::new(move |_| json!({"box": scripted("normal", &notes)}), |options| options.records = Some(records))
             .await;
-    std::fs::write(folder.join("ready"), servers.pid().to_string()).unwrap();
+    // Whoever waits for it reads it at once: it must not be there before it is whole.
+    std::fs::write(folder.join("almost"), servers.pid().to_string()).unwrap();
+    std::fs::rename(folder.join("almost"), folder.join("ready")).unwrap();
     std::future::pending::<()>().await;
 }
 
