@@ -79,8 +79,7 @@ fn it_is_played_to_its_end_with_keys_alone() {
     session.press("d");
     session.wait_for_text("+   echo \"Time is up.\"");
     assert_merged_and_green(&world);
-    session.press("ctrl-q");
-    let ended = session.wait_for_end();
+    let ended = session.quit();
     ended.assert_restored(1);
     assert_eq!(ended.code, 0);
     assert!(ended.text.contains("That was the demo"), "{}", ended.text);

@@ -92,9 +92,8 @@ fn an_empty_home_is_six_presses_and_a_key_away_from_an_answer() {
     fingers.press("enter");
     fingers.session.wait_for_text(ANSWER);
     assert!(fingers.presses <= 6, "{} presses", fingers.presses);
-    let mut session = fingers.session;
-    session.press("ctrl-q");
-    let ended = session.wait_for_end();
+    let session = fingers.session;
+    let ended = session.quit();
     assert_eq!(ended.code, 0);
     assert_eq!(ended.traffic.count("the-only-key"), 0, "the key was never on the screen");
 
@@ -107,10 +106,9 @@ fn an_empty_home_is_six_presses_and_a_key_away_from_an_answer() {
     let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&status.stdout), "", "nothing is written into the repository");
     // The next start asks nothing.
-    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    let session = Session::start(&world, mxd(), &[], 100, 30);
     session.wait_for_text(ANSWER);
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -167,8 +165,7 @@ fn a_folder_without_git_is_made_a_repository_with_one_key() {
     session.wait_for_text("How do you want to reach a model?");
     session.press("esc");
     session.wait_for_text("No model is set up yet");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(2);
+    session.quit().assert_restored(2);
     let log = world.command("git").args(["log", "--format=%an %s"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&log.stdout), "A Person Start\n");
     let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();

@@ -60,8 +60,7 @@ fn a_message_is_finished_in_the_editor() {
     assert_eq!(std::fs::read_to_string(world.path("given")).unwrap().trim_end(), "a draft");
     session.press("enter");
     session.wait_for_text("It was edited.");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(2);
+    session.quit().assert_restored(2);
 }
 
 #[test]
@@ -78,8 +77,7 @@ fn an_editor_that_fails_or_is_missing_costs_nothing() {
         session.press("ctrl-g");
         let text = session.wait_for_text(sentence);
         assert!(text.contains("a draft") && !text.contains("rubbish"), "{text}");
-        session.press("ctrl-q");
-        session.wait_for_end().assert_restored(2);
+        session.quit().assert_restored(2);
     }
 }
 

@@ -28,11 +28,10 @@ fn is_running(world: &World) -> bool {
 
 /// Asserts that the work is taken up by itself.
 fn goes_on(world: &World) {
-    let mut session = open(world, 120, 40);
+    let session = open(world, 120, 40);
     session.wait_for_text("I was cut short.");
     session.wait_for_text("Take your time.");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]

@@ -31,8 +31,7 @@ fn who_looks_elsewhere_is_told_once_in_every_way_they_chose() {
     });
 
     session.send(b"\x1b[I");
-    session.press("ctrl-q");
-    let ended = session.wait_for_end();
+    let ended = session.quit();
     ended.assert_restored(1);
     let told = told();
     assert_eq!((told.matches("First?").count(), told.matches("Second?").count()), (0, 1), "{told}");

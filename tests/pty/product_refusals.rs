@@ -33,8 +33,7 @@ fn a_repository_gets_its_first_commit_by_following_the_hint() {
     session.wait_for_text("How do you want to reach a model?");
     session.press("esc");
     session.wait_for_text("No model is set up yet");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(2);
+    session.quit().assert_restored(2);
 }
 
 #[test]

@@ -27,8 +27,7 @@ fn a_resize_storm_while_an_agent_streams_ends_with_a_whole_screen() {
             && text.contains("The end.")
             && lines[1].contains("idle")
     });
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -53,8 +52,7 @@ fn every_size_can_be_worked_in_or_says_what_it_needs() {
     });
     session.press("ctrl-c");
     session.wait_for("an empty composer", |screen| !text(screen).contains("still here"));
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -79,8 +77,7 @@ fn help_and_commands_lie_over_everything_and_go_away() {
     });
     session.press("esc");
     session.wait_for_text("Ctrl-Q quit");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -105,12 +102,10 @@ fn a_theme_that_is_chosen_is_kept() {
         _ => false,
     };
     session.wait_for("a light screen", light);
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
-    let mut session = open(&world, 120, 40);
+    session.quit().assert_restored(1);
+    let session = open(&world, 120, 40);
     session.wait_for("a light screen", light);
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -127,12 +122,10 @@ fn a_mouse_that_is_switched_on_stays_on() {
     let config = world.path("data/config.json");
     session.wait_until("the setting", || std::fs::read_to_string(&config).unwrap().contains("\"mouse\": true"));
     session.wait_for_bytes("the mode", |bytes| memchr::memmem::find(bytes, b"\x1b[?1006h").is_some());
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
-    let mut session = open(&world, 120, 40);
+    session.quit().assert_restored(1);
+    let session = open(&world, 120, 40);
     session.wait_for_bytes("the mode", |bytes| memchr::memmem::find(bytes, b"\x1b[?1006h").is_some());
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -140,10 +133,9 @@ fn a_theme_that_does_not_exist_is_said() {
     let world = project(&json!([root(&json!([]))]));
     let command = world.command(crate::support::product::mxd()).args(["config", "set", "theme", "drak"]).output();
     assert!(command.unwrap().status.success());
-    let mut session = open(&world, 120, 40);
+    let session = open(&world, 120, 40);
     session.wait_for_glimpse("there is no theme \"drak\"");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]

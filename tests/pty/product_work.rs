@@ -61,8 +61,7 @@ fn a_message_is_answered_word_by_word() {
     assert!(frames >= 3, "{frames} frames from the first word to the last");
     let text = session.wait_for_text("idle");
     assert!(text.contains("you ") && text.contains("What does it do?"), "{text}");
-    session.press("ctrl-q");
-    let ended = session.wait_for_end();
+    let ended = session.quit();
     ended.assert_restored(1);
     assert_eq!(ended.code, 0);
 }
@@ -131,8 +130,7 @@ fn a_message_steers_an_agent_at_work_and_an_interrupt_keeps_it() {
     session.say("No, wine.");
     let text = session.wait_for_text("Wine, then.");
     assert!(!text.contains("Nobody told me"), "{text}");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -157,8 +155,7 @@ fn what_is_queued_waits_for_the_turn_and_can_be_taken_back() {
     session.wait_for("an empty composer", |screen| !crate::support::picture::text(screen).contains("› Add cheese."));
     open_gate(&world, "gate");
     session.wait_for_text("Nothing was added.");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -169,8 +166,7 @@ fn after_a_restart_everything_is_there() {
     session.press("i");
     session.send(b"half a thou");
     session.wait_for_text("half a thou");
-    session.press("ctrl-q");
-    let ended = session.wait_for_end();
+    let ended = session.quit();
     ended.assert_restored(1);
     assert_eq!(ended.code, 0);
 
@@ -183,8 +179,7 @@ fn after_a_restart_everything_is_there() {
     session.press("2");
     session.wait_for_text("It says Ahoy.");
     session.wait_for_text("✓ Add a greeting");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 #[test]
@@ -201,8 +196,7 @@ fn after_a_kill_the_question_still_waits() {
     session.wait_for_text("1-9 choose");
     session.press("2");
     session.wait_for_text("✓ Add a greeting");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }
 
 /// The cursor may be in a text of before: only the header says that the screen is there.

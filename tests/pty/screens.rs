@@ -65,12 +65,10 @@ fn screens() {
     keep(&session, "help");
     session.press("esc");
     session.wait_for("the help to go", |screen| !text(screen).contains("look for a word"));
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 
     let world = World::new().with("COLORFGBG", "0;15");
-    let mut session = at_the_question(&world);
+    let session = at_the_question(&world);
     keep(&session, "light");
-    session.press("ctrl-q");
-    session.wait_for_end().assert_restored(1);
+    session.quit().assert_restored(1);
 }

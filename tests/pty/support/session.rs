@@ -240,6 +240,24 @@ impl Session {
         Traffic(self.shown.state.lock().unwrap().traffic.clone())
     }
 
+    /// Quits, and says yes where an agent is still at work: whether one is may depend on the moment.
+    #[track_caller]
+    pub fn quit(mut self) -> Ended {
+        self.press("ctrl-q");
+        let mut said = false;
+        self.wait_until("the end", || {
+            let asks = !said && self.text().contains(" y yes  n no");
+            if asks {
+                said = true;
+            }
+            asks || self.has_exited()
+        });
+        if said {
+            self.press("y");
+        }
+        self.wait_for_end()
+    }
+
     /// Waits until the program has ended, and until all it wrote has been seen.
     #[track_caller]
     pub fn wait_for_end(mut self) -> Ended {
