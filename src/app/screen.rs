@@ -14,7 +14,6 @@ use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
-use crate::engine::command::Abilities;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
 use crate::model::Project;
@@ -97,14 +96,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
         drafts.push((snapshot.root, suggestion.to_owned()));
     }
-    let setup = Setup {
-        snapshot,
-        keys: options.keys.clone(),
-        settings,
-        drafts,
-        reviews: reviews::load(&reviews_file),
-        abilities: Abilities::OURS,
-    };
+    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts, reviews: reviews::load(&reviews_file) };
     let (model, key_problems) = Model::new(setup);
     let (msgs, answers) = mpsc::unbounded_channel();
     let mut screen = Screen {

@@ -260,20 +260,3 @@ pub enum Outcome {
     /// Done, and something about it should be known.
     Noted(String),
 }
-
-/// What an engine carries out of what can be asked of it. A front end offers nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Abilities {
-    /// [`Command::Review`]. Without it, comments are sent as a message.
-    pub review: bool,
-    /// [`Command::Merge`], [`Command::UndoMerge`], [`Command::Verify`] and [`Command::CatchUp`].
-    pub merge: bool,
-    /// [`Command::Rewind`], [`Command::Redo`], [`Command::Fork`] and [`Command::Resend`].
-    pub rewind: bool,
-}
-
-impl Abilities {
-    pub const ALL: Self = Self { review: true, merge: true, rewind: true };
-    /// What the engine of this version carries out.
-    pub const OURS: Self = Self::ALL;
-}

@@ -122,10 +122,6 @@ impl FrameLimiter {
     pub fn landed(&mut self) {
         self.flying = false;
     }
-
-    pub fn is_flying(&self) -> bool {
-        self.flying
-    }
 }
 
 #[cfg(test)]

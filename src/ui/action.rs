@@ -6,8 +6,6 @@
 
 use std::fmt;
 
-use crate::engine::command::Abilities;
-
 /// A part of the screen in which keys have their own meaning. The nearer one wins over the wider one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Context {
@@ -351,23 +349,6 @@ const MOVES: &[Action] = &[
 ];
 
 impl Action {
-    /// Tells whether an engine that can do so much carries it out.
-    pub fn is_offered(self, abilities: Abilities) -> bool {
-        match self {
-            Self::Merge
-            | Self::DoMerge
-            | Self::MergeBase
-            | Self::TellAgent
-            | Self::Verify
-            | Self::CatchUp
-            | Self::UndoMerge => abilities.merge,
-            Self::Rewind | Self::RewindWhat | Self::GoBack | Self::Redo | Self::Fork | Self::EditResend => {
-                abilities.rewind
-            }
-            _ => true,
-        }
-    }
-
     pub fn entry(self) -> &'static Entry {
         // The table is made by the same macro as the enum, in the same order.
         &TABLE[self as usize]

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::command::Abilities;
 use crate::ui::action::{Context, TABLE};
 
 /// Returns the whole of `docs/keys.md`.
@@ -19,16 +18,8 @@ pub fn keys_page() -> String {
          after another. A default that is in the way of a key of yours yields.\n",
     );
     for context in Context::ALL {
-        let offered = TABLE.iter().filter(|entry| entry.action.is_offered(Abilities::OURS));
-        let entries: Vec<_> = offered.filter(|entry| entry.contexts.contains(&context)).collect();
-        // What the engine cannot do yet has no place of its own.
-        if matches!(context, Context::Merge) && !Abilities::OURS.merge
-            || matches!(context, Context::Rewind) && !Abilities::OURS.rewind
-        {
-            continue;
-        }
         let _ = write!(page, "\n## {}\n\n| keys | name | |\n|---|---|---|\n", context.title());
-        for entry in entries {
+        for entry in TABLE.iter().filter(|entry| entry.contexts.contains(&context)) {
             let keys: Vec<_> = entry.keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
             let _ = writeln!(page, "| {} | `{}` | {} |", keys.join(" "), entry.name, entry.help);
         }

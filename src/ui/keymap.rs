@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use crate::base::keys::{Chord, Key};
-use crate::engine::command::Abilities;
 use crate::ui::action::{Action, Context, TABLE};
 
 /// What is wrong with the keys in the settings, in words for a person.
@@ -58,14 +57,13 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self::new(&BTreeMap::new(), Abilities::ALL).0
+        Self::new(&BTreeMap::new()).0
     }
 }
 
 impl Keymap {
-    /// Returns the keys of the table, changed by the settings: for each name the keys that replace its own. What the
-    /// engine cannot do has none.
-    pub fn new(overrides: &BTreeMap<String, Vec<String>>, abilities: Abilities) -> (Self, Vec<Problem>) {
+    /// Returns the keys of the table, changed by the settings: for each name the keys that replace its own.
+    pub fn new(overrides: &BTreeMap<String, Vec<String>>) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut wanted: BTreeMap<Action, Vec<Chord>> = BTreeMap::new();
         for (name, keys) in overrides {
@@ -86,7 +84,7 @@ impl Keymap {
         }
         let mut map = Self { bindings: BTreeMap::new() };
         // The person's keys go first: a default that is in their way yields, since the person asked for it.
-        for (action, chords) in wanted.iter().filter(|(action, _)| action.is_offered(abilities)) {
+        for (action, chords) in &wanted {
             for chord in chords {
                 for context in action.entry().contexts {
                     if let Err(problem) = map.bind(*context, chord, *action) {
@@ -95,8 +93,7 @@ impl Keymap {
                 }
             }
         }
-        let offered = TABLE.iter().filter(|entry| entry.action.is_offered(abilities));
-        for entry in offered.filter(|entry| !wanted.contains_key(&entry.action)) {
+        for entry in TABLE.iter().filter(|entry| !wanted.contains_key(&entry.action)) {
             for key in entry.keys {
                 let Ok(chord) = key.parse::<Chord>() else { continue };
                 for context in entry.contexts {

@@ -55,7 +55,7 @@ fn the_nearer_context_wins() {
 
 #[test]
 fn the_settings_replace_the_keys_of_an_action() {
-    let (map, problems) = Keymap::new(&overrides(&[("quit", &["ctrl-e"]), ("help", &[])]), Abilities::ALL);
+    let (map, problems) = Keymap::new(&overrides(&[("quit", &["ctrl-e"]), ("help", &[])]));
     assert_eq!(problems, []);
     let contexts = [Context::Tree, Context::Anywhere];
     assert_eq!(map.resolve(&contexts, &chord("q")), Resolved::Nothing);
@@ -66,7 +66,7 @@ fn the_settings_replace_the_keys_of_an_action() {
 
 #[test]
 fn a_default_yields_to_what_the_person_wants() {
-    let (map, problems) = Keymap::new(&overrides(&[("rename", &["K"])]), Abilities::ALL);
+    let (map, problems) = Keymap::new(&overrides(&[("rename", &["K"])]));
     assert_eq!(problems, [], "the other action has another key");
     assert_eq!(map.resolve(&[Context::Tree], &chord("K")), Resolved::Action(Action::Rename));
     assert_eq!(map.resolve(&[Context::Tree], &chord("shift-up")), Resolved::Action(Action::MoveUp));
@@ -74,7 +74,7 @@ fn a_default_yields_to_what_the_person_wants() {
 
 #[test]
 fn it_is_said_when_a_default_lost_its_only_key() {
-    let (map, problems) = Keymap::new(&overrides(&[("rename", &["n"])]), Abilities::ALL);
+    let (map, problems) = Keymap::new(&overrides(&[("rename", &["n"])]));
     assert_eq!(map.resolve(&[Context::Tree], &chord("n")), Resolved::Action(Action::Rename));
     let sentences: Vec<_> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(sentences, ["keys.rename: `n` was the only key of new_task, which has none now"]);
@@ -83,16 +83,13 @@ fn it_is_said_when_a_default_lost_its_only_key() {
 
 #[test]
 fn problems_say_what_is_wrong_and_what_is_near() {
-    let (_, problems) = Keymap::new(
-        &overrides(&[
-            ("new-task", &["x"]),
-            ("quit", &["contrl-x"]),
-            ("rename", &["v"]),
-            ("filter", &["v"]),
-            ("sort", &["v v"]),
-        ]),
-        Abilities::ALL,
-    );
+    let (_, problems) = Keymap::new(&overrides(&[
+        ("new-task", &["x"]),
+        ("quit", &["contrl-x"]),
+        ("rename", &["v"]),
+        ("filter", &["v"]),
+        ("sort", &["v v"]),
+    ]));
     let sentences: Vec<_> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(sentences.len(), 4, "{sentences:#?}");
     assert!(sentences.iter().any(|s| s.starts_with("keys.new-task: there is no action") && s.contains("`new_task`")));
@@ -107,13 +104,4 @@ fn a_key_that_types_is_not_shown_where_one_writes() {
     let writing = [Context::Composer, Context::Text, Context::Anywhere];
     assert_eq!(map.shown(&writing, Action::Help).unwrap().to_string(), "f1");
     assert_eq!(map.shown(&[Context::Tree, Context::Anywhere], Action::Help).unwrap().to_string(), "?");
-}
-
-#[test]
-fn what_the_engine_cannot_do_has_no_key() {
-    let less = Abilities { merge: false, ..Abilities::ALL };
-    let (map, problems) = Keymap::new(&overrides(&[("merge", &["x"])]), less);
-    assert_eq!(problems, []);
-    assert_eq!(map.chords(Context::Tree, Action::Merge), Vec::<&Chord>::new());
-    assert!(!map.chords(Context::Anywhere, Action::Rewind).is_empty());
 }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::keys::Key;
 use crate::base::{AskId, MicroUsd, TaskId, Timestamp};
-use crate::engine::command::Abilities;
 use crate::engine::review::TurnView;
 use crate::engine::snapshot::Snapshot;
 use crate::ui::action::{Action, Context};
@@ -31,8 +30,6 @@ pub struct Setup {
     pub drafts: Vec<(TaskId, String)>,
     /// What was seen and said in reviews before.
     pub reviews: review::Notes,
-    /// What the engine carries out: nothing else is offered.
-    pub abilities: Abilities,
 }
 
 /// What of the settings the screen shows or obeys.
@@ -101,7 +98,6 @@ pub(super) struct Seen {
 pub struct Model {
     pub(super) world: World,
     pub(super) keymap: Keymap,
-    pub(super) abilities: Abilities,
     pub(super) settings: Settings,
     pub(super) focus: Pane,
     /// Where the focus goes back to after an answer or a message.
@@ -140,14 +136,13 @@ pub struct Model {
 impl Model {
     /// Returns the screen at its start, with the cursor in the composer, and what is wrong with the keys.
     pub fn new(setup: Setup) -> (Self, Vec<Problem>) {
-        let (keymap, problems) = Keymap::new(&setup.keys, setup.abilities);
+        let (keymap, problems) = Keymap::new(&setup.keys);
         let world = World::new(setup.snapshot);
         let notified = world.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
         let model = Self {
             tree: tree::State::new(&world),
             world,
             keymap,
-            abilities: setup.abilities,
             settings: setup.settings,
             focus: Pane::Composer,
             came_from: Pane::Tree,

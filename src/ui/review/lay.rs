@@ -129,11 +129,6 @@ impl Laid {
         file.start + file.row(mark.place)
     }
 
-    /// Returns the row at which a hunk begins.
-    pub fn hunk_row(&self, file: usize, hunk: usize) -> usize {
-        self.row(Mark { file, place: Place::Head(hunk) })
-    }
-
     /// Returns the rows of a range, with what each shows.
     pub fn window(&self, rows: Range<usize>, make: &files::Maker<'_>) -> Vec<(Mark, Row)> {
         let mut out = Vec::with_capacity(rows.len());

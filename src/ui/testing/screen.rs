@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 
 use crate::base::keys::{Chord, Input, Key};
 use crate::base::{TaskId, Timestamp};
-use crate::engine::command::{Abilities, Command};
+use crate::engine::command::Command;
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
@@ -44,7 +44,6 @@ impl Screen {
             settings: Settings::default(),
             drafts: Vec::new(),
             reviews: Notes::default(),
-            abilities: Abilities::ALL,
         };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);

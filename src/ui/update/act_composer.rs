@@ -1,7 +1,7 @@
 //! Writing to a task.
 
 use crate::base::TaskId;
-use crate::engine::command::{Abilities, Command};
+use crate::engine::command::Command;
 use crate::engine::update::Level;
 use crate::model::message::Source;
 use crate::ui::action::{Entry, TABLE};
@@ -52,7 +52,7 @@ pub fn withdraw(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 /// Runs what was written as `/name`.
 fn command(model: &mut Model, name: &str, cx: &Cx<'_>, out: &mut Out) {
-    let offered = |entry: &&Entry| entry.in_palette() && entry.action.is_offered(model.abilities);
+    let offered = |entry: &&Entry| entry.in_palette();
     let found = TABLE.iter().filter(offered).find(|entry| entry.name == name);
     let Some(entry) = found else {
         let near = crate::ui::action::Action::nearest(name).map(|name| format!("; the nearest is /{name}"));
@@ -70,7 +70,7 @@ pub fn written(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
     let Some((trigger, start, query)) = model.composer.written(task) else { return };
     let offers = match trigger {
-        Trigger::Command => commands(&query, model.abilities),
+        Trigger::Command => commands(&query),
         Trigger::Mention => {
             out.effect(Effect::ListFiles { task, query: query.clone() });
             tasks(model, &query)
@@ -85,9 +85,9 @@ fn set_popup(model: &mut Model, trigger: Trigger, start: usize, query: String, o
         (!offers.is_empty()).then(|| Popup { trigger, start, query, offers, cursor: Cursor::default() });
 }
 
-fn commands(query: &str, abilities: Abilities) -> Vec<Offer> {
+fn commands(query: &str) -> Vec<Offer> {
     let query = query.to_lowercase();
-    let offered = TABLE.iter().filter(|entry| entry.in_palette() && entry.action.is_offered(abilities));
+    let offered = TABLE.iter().filter(|entry| entry.in_palette());
     let entries = offered.filter(|entry| entry.name.contains(&query));
     let offers = entries.map(|entry| Offer {
         label: format!("/{}", entry.name),

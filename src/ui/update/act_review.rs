@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use crate::base::{Fault, TaskId};
-use crate::engine::command::{Command, Outgoing, SendMode};
+use crate::engine::command::Command;
 use crate::engine::review::{Range, TurnView, Whitespace};
 use crate::engine::update::Level;
 use crate::text::diff::{Sides, unified};
@@ -175,14 +175,8 @@ fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         let words = format!("there is no comment to send; {} writes one", model.key_of(Action::Comment));
         return model.toasts.say(Level::Info, words, cx.now);
     }
-    let command = if model.abilities.review {
-        let state = model.review.looked_at().map(str::to_owned);
-        Command::Review { task, comments: drafts, words: String::new(), state }
-    } else {
-        let text = drafts.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n");
-        let message = Outgoing { text, images: Vec::new() };
-        Command::Send { task, message, mode: SendMode::Steer }
-    };
+    let state = model.review.looked_at().map(str::to_owned);
+    let command = Command::Review { task, comments: drafts, words: String::new(), state };
     out.command(model, command, Expect::Reviewed(task), cx);
 }
 

@@ -19,7 +19,7 @@ fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, ite
 
 pub fn open_palette(model: &mut Model) {
     let contexts = model.contexts();
-    let offered = TABLE.iter().filter(|entry| entry.in_palette() && entry.action.is_offered(model.abilities));
+    let offered = TABLE.iter().filter(|entry| entry.in_palette());
     let items = offered.map(|entry| {
         let key =
             entry.contexts.iter().find_map(|context| model.keymap.chords(*context, entry.action).first().copied());
