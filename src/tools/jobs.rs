@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-pub(super) use report::{Report, report};
+pub use report::{Report, report};
 
 use crate::model::BlobRef;
 use crate::model::event::BackgroundRef;

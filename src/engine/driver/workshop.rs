@@ -156,7 +156,7 @@ impl Clean for Worktree {
                         || "did not come to its end".to_owned(),
                         |code| format!("failed with exit code {code}"),
                     );
-                    Some(format!("the project's check `{command}` {how}. The end of what it said:\n{}", receipt.output))
+                    Some(format!("the project's check `{command}` {how}. What it said:\n{}", receipt.output))
                 }
                 Err(fault) => Some(format!("the project's check `{command}` could not be run: {fault}")),
             }
