@@ -32,6 +32,9 @@ use requests::Requests;
 pub trait Preparer: Send + Sync {
     /// Returns what was asked for. `model` is one that the person chose since the run began.
     fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared>;
+
+    /// Returns the tools that the last configuration names. Nothing: those that the run has.
+    fn tools(&self) -> Option<Arc<tools::Registry>>;
 }
 
 /// Keeps the state of the files after a turn, while the model thinks about the next one.
@@ -256,8 +259,15 @@ impl Run {
                     if let Body::Usage(usage) = &event.body {
                         self.setup.purse.spend(usage.cost.unwrap_or_default());
                     }
-                    // Nobody may be looking.
-                    let _ = self.setup.events.send(event.clone());
+                    // Nobody may be looking, and an event may be long.
+                    if !self.setup.events.is_closed() {
+                        let _ = self.setup.events.send(event.clone());
+                    }
+                }
+            }
+            Input::Prepared(prepared) if prepared.config.is_some() => {
+                if let Some(registry) = self.setup.preparer.tools() {
+                    self.setup.tools.registry = registry;
                 }
             }
             Input::Failed { .. } => {

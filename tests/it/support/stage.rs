@@ -18,10 +18,11 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use mxd::agent::blobs::StoredBlobs;
 use mxd::agent::driver::{self, Ending, Mailbox, Setup, Word};
 use mxd::agent::machine::{Delivery, Limits};
-use mxd::agent::prepare::WorktreePreparer;
+use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::{self, Card};
 use mxd::agent::purse::Purse;
 use mxd::base::{Clock, IdSource, MessageId, RunId, Secret, TaskId, Timestamp};
@@ -35,7 +36,7 @@ use mxd::provider::http::{HttpProvider, Timeouts};
 use mxd::provider::{Catalogue, Credential, Facts, Gate, Prices, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
-use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Tokens};
+use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Registry, Tokens};
 use tokio::sync::mpsc;
 
 pub use tools::{Brake, tool};
@@ -220,7 +221,7 @@ impl Stage {
             config: SessionConfig {
                 model: self.model.clone(),
                 wire: self.wire,
-                tools: registry.specs(),
+                tools: Vec::new(),
                 system: prompt::system("You are tested."),
                 cache: CachePolicy::default(),
                 max_output: 4_096,
@@ -231,6 +232,7 @@ impl Stage {
             notes: Vec::new(),
             ids: self.ids.clone(),
             clock: Arc::clone(&self.clock),
+            toolbox: Arc::new(Fixed(Arc::clone(&registry))),
         };
         let window = self.limits.window.unwrap_or(200_000);
         let setup = Setup {
@@ -273,6 +275,15 @@ impl Stage {
 /// A dollar a million, so that a test can compute in its head.
 pub const PRICES: Prices =
     Prices { input: 1_000_000, output: 1_000_000, cache_read: None, cache_write_5m: None, cache_write_1h: None };
+
+/// Tools that never change.
+struct Fixed(Arc<Registry>);
+
+impl Toolbox for Fixed {
+    fn open(&self) -> BoxFuture<'_, Tools> {
+        Box::pin(async { Tools { registry: Arc::clone(&self.0), notes: Vec::new() } })
+    }
+}
 
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
