@@ -6,7 +6,7 @@
 mod model;
 mod requests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _, Shared};
@@ -143,7 +143,7 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
     let machine = Machine::new(&active.events, setup.limits.clone(), setup.ids.clone());
     let run = Run {
         machine,
-        requests: Requests::default(),
+        requests: Arc::default(),
         work: FuturesUnordered::new(),
         model_cancel: CancellationToken::new(),
         tools_cancel: CancellationToken::new(),
@@ -180,7 +180,7 @@ fn spawned(work: BoxFuture<'static, ()>) -> Shared<BoxFuture<'static, ()>> {
 struct Run {
     setup: Setup,
     machine: Machine,
-    requests: Requests,
+    requests: Arc<Mutex<Requests>>,
     work: FuturesUnordered<BoxFuture<'static, Option<Input>>>,
     model_cancel: CancellationToken,
     tools_cancel: CancellationToken,
@@ -298,11 +298,12 @@ impl Run {
                 let preparer = self.setup.preparer.clone();
                 let model = self.chosen_model.clone();
                 self.work.push(
+            Effect::Release => self.setup.purse.release(),
                     async move { Some(Input::Prepared(Box::new(preparer.prepare(config, context, model).await))) }
                         .boxed(),
                 );
             }
-            Effect::Count => self.count(),
+            Effect::Count { number } => self.count(number),
             Effect::Reserve { tokens } => {
                 let verdict = match self.estimate(tokens) {
                     Some(amount) => self.setup.purse.reserve(amount),

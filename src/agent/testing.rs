@@ -193,6 +193,15 @@ impl Bench {
         self.feed(Input::Heard { event: Box::new(event), delivery });
     }
 
+    /// The exact size of the next request is known, or is not.
+    pub fn count(&mut self, tokens: Option<u64>) {
+        let number = self.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Count { number } => Some(*number),
+            _ => None,
+        });
+        self.feed(Input::Counted { number: number.expect("nothing is counted"), tokens });
+    }
+
     pub fn request(&self) -> (u64, Purpose, u32) {
         let last = self.effects.iter().rev().find_map(|effect| match effect {
             Effect::CallModel { number, purpose, attempt } => Some((*number, *purpose, *attempt)),

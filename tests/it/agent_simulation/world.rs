@@ -32,7 +32,7 @@ impl Clock for Still {
 enum Work {
     Save { ticket: u64, bodies: Vec<Body> },
     Prepare { config: bool, context: bool },
-    Count,
+    Count { number: u64 },
     Reserve,
     Model { number: u64, purpose: Purpose, cancelled: bool },
     Tool { call: ToolUse, cancelled: bool },
@@ -141,7 +141,8 @@ impl World {
         match effect {
             Effect::Save { ticket, bodies } => self.saves.push_back(Work::Save { ticket, bodies }),
             Effect::Prepare { config, context } => self.work.push(Work::Prepare { config, context }),
-            Effect::Count => self.work.push(Work::Count),
+            Effect::Count { number } => self.work.push(Work::Count { number }),
+            Effect::Release => {}
             Effect::Reserve { .. } => self.work.push(Work::Reserve),
             Effect::CallModel { number, purpose, .. } => {
                 self.tally.requests += 1;
@@ -381,7 +382,7 @@ impl World {
         let input = match self.work.swap_remove(at) {
             Work::Save { .. } => return,
             Work::Prepare { config, context } => Input::Prepared(Box::new(self.prepared(config, context))),
-            Work::Count => Input::Counted { tokens: self.chance(50).then_some(3_000) },
+            Work::Count { number } => Input::Counted { number, tokens: self.chance(50).then_some(3_000) },
             Work::Reserve => Input::Reserved(self.verdict()),
             Work::Model { number, purpose, cancelled } => self.model(number, purpose, cancelled),
             Work::Tool { call, cancelled } => self.tool(&call, cancelled),
