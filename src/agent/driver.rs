@@ -435,12 +435,19 @@ impl Run {
             let (through, next) = oneshot::channel();
             let before = tools::names::keeps_order(&name).then(|| last_in_order.replace(next)).flatten();
             let running = AbortOnDropHandle::new(tokio::spawn(async move {
-                if let Some(kept) = kept {
-                    kept.await;
-                }
-                // Gone without a word is as good as through.
-                if let Some(before) = before {
-                    let _ = before.await;
+                let ready = async {
+                    if let Some(kept) = kept {
+                        kept.await;
+                    }
+                    // Gone without a word is as good as through.
+                    if let Some(before) = before {
+                        let _ = before.await;
+                    }
+                };
+                // One that is cut short before its turn comes is not run: that is looked at before anything else.
+                tokio::select! {
+                    () = ready => {}
+                    () = context.tokens.cancelled() => {}
                 }
                 let reply = tools::execute(&call, &context).await;
                 drop(through);

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::driver::{self, Ending, Mailbox, Setup, Word};
+use mxd::agent::driver::{self, Ending, Keeper, Mailbox, Setup, Word};
 use mxd::agent::machine::{Delivery, Limits};
 use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::{self, Card};
@@ -79,6 +79,7 @@ pub struct Stage {
     pub gate: Arc<Gate>,
     pub limits: Limits,
     pub brake: Arc<Brake>,
+    pub keeper: Option<Arc<dyn Keeper>>,
     /// What is paid from, made anew for every run.
     pub purse: Box<dyn Fn() -> Purse + Send + Sync>,
     pub prices: Option<Prices>,
@@ -113,6 +114,7 @@ impl Stage {
             gate: Arc::default(),
             limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
             brake: Arc::default(),
+            keeper: None,
             purse: Box::new(Purse::default),
             prices: Some(PRICES),
         }
@@ -132,6 +134,7 @@ impl Stage {
             gate: Arc::clone(&self.gate),
             limits: self.limits.clone(),
             brake: Arc::clone(&self.brake),
+            keeper: self.keeper.clone(),
             purse: Box::new(Purse::default),
             prices: self.prices,
         }
@@ -245,7 +248,7 @@ impl Stage {
             facts: Facts { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),
-            keeper: None,
+            keeper: self.keeper.clone(),
             purse: (self.purse)(),
             limits: self.limits.clone(),
             ids: self.ids.clone(),
