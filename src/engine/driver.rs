@@ -28,8 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::driver::Mailbox;
-use crate::agent::purse::Account;
-use crate::base::{Clock, EventId, Fault, IdSource, MicroUsd, TaskId};
+use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::door::Knock;
@@ -172,7 +171,7 @@ pub(in crate::engine) struct Driver {
     replies: BTreeMap<Ticket, oneshot::Sender<Result<Outcome, Fault>>>,
     answers: BTreeMap<Ticket, oneshot::Sender<Result<String, String>>>,
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
-    accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
+    accounts: Accounts,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
     sweep: Sweep,
     digesting: Digesting,
@@ -199,7 +198,7 @@ impl Driver {
             replies: BTreeMap::new(),
             answers: BTreeMap::new(),
             timers: BTreeMap::new(),
-            accounts: BTreeMap::new(),
+            accounts: Accounts::default(),
             diffs: BTreeMap::new(),
             sweep: Sweep::Idle,
             digesting: Digesting::new(heads),
@@ -318,6 +317,7 @@ impl Driver {
         self.show();
     }
 
+                self.accounts.limit(task, view.node.budget);
     /// Tells those who watch what looks different.
     fn show(&mut self) {
         let (changed, removed) = self.machine.take_changes();
