@@ -361,5 +361,26 @@ async fn an_interrupted_command_says_where_the_agent_is() {
     let call = tool_use("bash", &json!({"command": "echo up; sleep 1000"}));
     let interrupt = bench.context.tokens.interrupt.clone();
     let reply = while_running(&bench, &call, async || interrupt.cancel()).await;
+
+#[tokio::test]
+async fn a_command_that_is_too_long_to_be_passed_leaves_no_file_behind_and_nobody_else_reads_it() {
+    let mut bench = Bench::new();
+    let spill = bench.context.folders.spill.clone();
+    let padding = "x".repeat(200 << 10);
+    let command = format!(": {padding}\nls -l {}/*.sh | cut -c1-10; cd /", spill.display());
+    let left = || {
+        let names = std::fs::read_dir(&spill).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".sh") || name.ends_with(".cwd")).collect::<Vec<_>>()
+    };
+    let reply = bench.call("bash", json!({"command": command})).await;
+    assert!(reply.text.contains("-rw-------"), "{}", reply.text);
+    assert_eq!(left(), [""; 0]);
+    // It is read after the call has returned: the file has to stay until then, and no longer.
+    let reply = bench.call("bash", json!({"command": command, "background": true})).await;
+    assert!(!reply.is_error, "{}", reply.text);
+    let done = bench.completions.recv().await.unwrap();
+    assert_eq!((done.exit.code, done.text.trim()), (Some(0), "-rw-------"));
+    assert_eq!(left(), [""; 0]);
+}
     assert!(reply.is_error && reply.text.contains("[cwd: sub]"), "{}", reply.text);
 }
