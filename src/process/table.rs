@@ -4,6 +4,8 @@
 //! signal goes only to a process whose start time is still the one that was read.
 
 use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal};
 
@@ -55,6 +57,12 @@ pub(super) fn marker(pid: i32, name: &str, value: &str) -> Option<bool> {
     (!environment.is_empty()).then(carries)
 }
 
+/// Tells whether a program whose name begins with `program` stands in `folder` or below it. Nothing: the system does not
+/// say.
+pub fn is_used(folder: &Path, program: &str) -> Option<bool> {
+    system::is_used(folder, program)
+}
+
 /// Returns the pids of everything below `roots`, by parentage.
 pub(super) fn descendants(entries: &[Entry], roots: &HashSet<i32>) -> HashSet<i32> {
     let mut found = HashSet::new();
@@ -103,6 +111,8 @@ mod system {
     use std::fs;
     use std::io::Read as _;
 
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
     use super::Entry;
@@ -162,6 +172,14 @@ mod system {
     }
 
     pub(super) fn boot_id() -> String {
+    pub(super) fn is_used(folder: &Path, program: &str) -> Option<bool> {
+        let listed = fs::read_dir("/proc").ok()?;
+        // Processes of others do not say where they stand, and are not at work in folders of ours.
+        let stands = |at: &Path| fs::read_link(at.join("cwd")).is_ok_and(|at| at.starts_with(folder));
+        let named = |at: &Path| fs::read(at.join("comm")).is_ok_and(|name| name.starts_with(program.as_bytes()));
+        Some(listed.flatten().map(|entry| entry.path()).any(|at| stands(&at) && named(&at)))
+    }
+
         fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
     }
 
@@ -185,6 +203,8 @@ mod system {
 
     use super::Entry;
 
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
     const COLUMNS: &str = "pid=,ppid=,pgid=,state=,lstart=";
 
     pub(super) fn all() -> Vec<Entry> {
@@ -210,6 +230,14 @@ mod system {
     }
 
     pub(super) fn environment(_pid: i32) -> Option<Vec<u8>> {
+    pub(super) fn handle(_process: &Entry) -> Option<OwnedFd> {
+        None
+    }
+
+    pub(super) fn is_used(_folder: &Path, _program: &str) -> Option<bool> {
+        None
+    }
+
         None
     }
 

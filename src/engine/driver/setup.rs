@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::launch::ready_mark;
 use super::{Incoming, Parts};
-use crate::base::text;
+use crate::base::{TaskId, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
 use crate::engine::update::{Level, Notice, Update};
@@ -40,6 +40,7 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
     let had_branch = parts.worktrees.resolve(&Start::Branch(place.branch.clone())).await.is_ok();
     let standing = parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
+    unlock(parts, task, &place.worktree).await;
     let mark = ready_mark(&place.worktree);
     if matches!(standing, Standing::Created | Standing::Recreated { .. }) {
         remove_mark(&mark)?;
@@ -67,6 +68,16 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })
+}
+
+/// Frees the index of a worktree in which nothing of ours runs: a git that was killed there, with its agent or with us,
+/// would stop every other one.
+pub(super) async fn unlock(parts: &Parts, task: TaskId, worktree: &Path) {
+    match parts.worktrees.unlock_index(worktree).await {
+        Ok(false) => {}
+        Ok(true) => tracing::info!(%task, "a lock that a killed git had left on the index was removed"),
+        Err(error) => tracing::warn!(%task, %error, "whether the index is locked could not be found out"),
+    }
 }
 
 /// Brings back what was not committed when the task was put away. Returns what its agent should know.
@@ -154,17 +165,6 @@ async fn follow(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) -> I
         show(parts, order, process);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-}
-
-/// Returns the end of what a hook said: the error is there.
-fn output(process: &Process) -> String {
-    let glimpse = process.output().glimpse();
-    let mut bytes = glimpse.head;
-    if glimpse.total > bytes.len() as u64 {
-        bytes = glimpse.tail;
-    }
-    let said = String::from_utf8_lossy(&bytes).into_owned();
-    text::suffix(said.trim_end(), HOOK_BYTES).to_owned()
     std::future::pending().await
 }
 
@@ -180,4 +180,15 @@ fn show(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) {
         let live = Live::OutputChunk { call: HOOK_CALL.to_owned(), channel: Channel::Output, text };
         let _ = parts.incoming.send(Incoming::Live { task, live });
     }
+}
+
+/// Returns the end of what a hook said: the error is there.
+fn output(process: &Process) -> String {
+    let glimpse = process.output().glimpse();
+    let mut bytes = glimpse.head;
+    if glimpse.total > bytes.len() as u64 {
+        bytes = glimpse.tail;
+    }
+    let said = String::from_utf8_lossy(&bytes).into_owned();
+    text::suffix(said.trim_end(), HOOK_BYTES).to_owned()
 }

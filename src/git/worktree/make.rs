@@ -3,15 +3,21 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Standing, Start, Wanted, Worktrees};
 use crate::base::TaskId;
 use crate::git::entry::{self, BEING_MADE, Entry, Head};
 use crate::git::error::{Error, blocking};
+use crate::git::health::FORGOTTEN;
 use crate::git::refs;
 use crate::git::situation::{Folder, Noted, Origin, Plan, Situation, Why};
 use crate::git::status;
 use crate::git::worktree_files::remove_if_there;
+use crate::process;
+
+/// How old a lock must be that nobody can be seen to hold: what is written without a process of its own is through by then.
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// How many repairs may follow one another before it is clear that they do not help.
 const REPAIRS: usize = 5;
@@ -35,11 +41,18 @@ impl Worktrees {
     /// Removes the lock that a killed git left on a worktree's index, and tells whether there was one. To be called when
     /// everything that ran there has ended: a git that still runs would lose what it does.
     pub async fn unlock_index(&self, path: &Path) -> Result<bool, Error> {
-        let lock = self.checkout(path).await?.git_dir.join("index.lock");
+        let checkout = self.checkout(path).await?;
+        let Some(young) = status::lock_age(&checkout.git_dir) else { return Ok(false) };
+        tokio::time::sleep(SETTLED.saturating_sub(young)).await;
+        let path = entry::plain(path);
         blocking(move || {
-            let found = lock.exists();
-            remove_if_there(&lock)?;
-            Ok(found)
+            let Some(age) = status::lock_age(&checkout.git_dir) else { return Ok(false) };
+            let is_held = process::table::is_used(&path, "git").unwrap_or(age < FORGOTTEN);
+            if is_held || age < SETTLED {
+                return Ok(false);
+            }
+            remove_if_there(&checkout.git_dir.join("index.lock"))?;
+            Ok(true)
         })
         .await
     }
