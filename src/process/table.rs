@@ -85,6 +85,12 @@ pub fn signal(pid: i32, start: u64, signal: Signal) -> bool {
     system::signal(pid, start, signal)
 }
 
+/// Returns a handle that is readable once a process has ended. Nothing: it is not that process any more, or the system
+/// has no such handles.
+pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
+    system::handle(process)
+}
+
 /// Sends a signal to every process of a group. Tells whether there was one.
 pub fn signal_group(group: i32, signal: Signal) -> bool {
     ours(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
@@ -188,10 +194,17 @@ mod system {
     }
 
     pub(super) fn signal(pid: i32, start: u64, signal: Signal) -> bool {
+
+    pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
+        let descriptor = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
+        get(process.pid).is_some_and(|entry| entry.start == process.start).then_some(descriptor)
+    }
         let Some(id) = Pid::from_raw(pid) else { return false };
         // The descriptor pins the process: if the start time read after opening is right, the signal cannot miss.
         let Ok(descriptor) = pidfd_open(id, PidfdFlags::empty()) else { return false };
         get(pid).is_some_and(|entry| entry.start == start) && pidfd_send_signal(descriptor, signal).is_ok()
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
     }
 }
 
@@ -203,8 +216,6 @@ mod system {
 
     use super::Entry;
 
-    use std::os::fd::OwnedFd;
-    use std::path::Path;
     const COLUMNS: &str = "pid=,ppid=,pgid=,state=,lstart=";
 
     pub(super) fn all() -> Vec<Entry> {
