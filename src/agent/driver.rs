@@ -120,19 +120,6 @@ impl Mailbox {
     pub fn send(&self, word: Word) -> bool {
         self.words.send(word).is_ok()
     }
-
-    /// Puts a message into the session, then tells the run of it. It is sent once this returns, heard or not.
-    pub async fn deliver(
-        &self,
-        store: &Store,
-        task: TaskId,
-        message: Message,
-        delivery: Delivery,
-    ) -> Result<Event, StoreError> {
-        let event = store.append(task, None, message).await?;
-        self.send(Word::Heard(Box::new(event.clone()), delivery));
-        Ok(event)
-    }
 }
 
 /// Takes the session up and runs it to its end.
@@ -298,7 +285,6 @@ impl Run {
                 let preparer = self.setup.preparer.clone();
                 let model = self.chosen_model.clone();
                 self.work.push(
-            Effect::Release => self.setup.purse.release(),
                     async move { Some(Input::Prepared(Box::new(preparer.prepare(config, context, model).await))) }
                         .boxed(),
                 );
@@ -312,6 +298,7 @@ impl Run {
                 };
                 self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
             }
+            Effect::Release => self.setup.purse.release(),
             Effect::CallModel { number, purpose, attempt } => {
                 self.keep_files();
                 self.call_model(number, purpose, attempt);
@@ -383,7 +370,9 @@ impl Run {
         let append = async move {
             Some(match store.append(task, Some(run), message).await {
                 Ok(event) => {
-                    let _ = events.send(event.clone());
+                    if !events.is_closed() {
+                        let _ = events.send(event.clone());
+                    }
                     Input::Heard { event: Box::new(event), delivery: Delivery::Steer }
                 }
                 Err(error) => Input::SaveFailed { reason: error.to_string() },

@@ -369,7 +369,7 @@ impl Machine {
             Live::TextDelta { .. } | Live::ThinkingDelta { .. } | Live::CallDelta { .. } => {
                 self.active(now, task, Activity::Streaming);
             }
-            Live::OutputChunk { .. } | Live::ProcessOutput { .. } | Live::Discarded | Live::TokenEstimate { .. } => {}
+            Live::OutputChunk { .. } | Live::ProcessOutput { .. } | Live::Discarded => {}
         }
     }
 

@@ -96,13 +96,8 @@ pub fn signal_group(group: i32, signal: Signal) -> bool {
     ours(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
 }
 
-/// Tells whether a process of the group runs. One that has ended and waits for a parent that does not care (the first
-/// process of a container often does not) does not count. Cheap if the group is empty; reads the table otherwise.
-pub fn group_lives(group: i32) -> bool {
-    group_exists(group) && all().iter().any(|entry| entry.group == group && !entry.zombie)
-}
-
-/// Tells whether a group has any process, ended ones included.
+/// Tells whether a group has any process, ended ones included: one may wait for a parent that does not care, as the first
+/// process of a container often does not.
 pub fn group_exists(group: i32) -> bool {
     ours(group).is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
 }
@@ -116,9 +111,9 @@ fn ours(group: i32) -> Option<Pid> {
 mod system {
     use std::fs;
     use std::io::Read as _;
-
     use std::os::fd::OwnedFd;
     use std::path::Path;
+
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
     use super::Entry;
@@ -177,7 +172,6 @@ mod system {
         })
     }
 
-    pub(super) fn boot_id() -> String {
     pub(super) fn is_used(folder: &Path, program: &str) -> Option<bool> {
         let listed = fs::read_dir("/proc").ok()?;
         // Processes of others do not say where they stand, and are not at work in folders of ours.
@@ -186,6 +180,7 @@ mod system {
         Some(listed.flatten().map(|entry| entry.path()).any(|at| stands(&at) && named(&at)))
     }
 
+    pub(super) fn boot_id() -> String {
         fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
     }
 
@@ -194,22 +189,22 @@ mod system {
     }
 
     pub(super) fn signal(pid: i32, start: u64, signal: Signal) -> bool {
+        let Some(id) = Pid::from_raw(pid) else { return false };
+        // The descriptor pins the process: if the start time read after opening is right, the signal cannot miss.
+        let Ok(descriptor) = pidfd_open(id, PidfdFlags::empty()) else { return false };
+        get(pid).is_some_and(|entry| entry.start == start) && pidfd_send_signal(descriptor, signal).is_ok()
+    }
 
     pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
         let descriptor = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
         get(process.pid).is_some_and(|entry| entry.start == process.start).then_some(descriptor)
     }
-        let Some(id) = Pid::from_raw(pid) else { return false };
-        // The descriptor pins the process: if the start time read after opening is right, the signal cannot miss.
-        let Ok(descriptor) = pidfd_open(id, PidfdFlags::empty()) else { return false };
-        get(pid).is_some_and(|entry| entry.start == start) && pidfd_send_signal(descriptor, signal).is_ok()
-    use std::os::fd::OwnedFd;
-    use std::path::Path;
-    }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
     use rustix::process::{Pid, Signal};
@@ -235,12 +230,6 @@ mod system {
         None
     }
 
-    pub(super) fn boot_id() -> String {
-        let asked = Command::new("sysctl").args(["-n", "kern.boottime"]).stdin(Stdio::null()).output();
-        asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default()
-    }
-
-    pub(super) fn environment(_pid: i32) -> Option<Vec<u8>> {
     pub(super) fn handle(_process: &Entry) -> Option<OwnedFd> {
         None
     }
@@ -249,6 +238,12 @@ mod system {
         None
     }
 
+    pub(super) fn boot_id() -> String {
+        let asked = Command::new("sysctl").args(["-n", "kern.boottime"]).stdin(Stdio::null()).output();
+        asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default()
+    }
+
+    pub(super) fn environment(_pid: i32) -> Option<Vec<u8>> {
         None
     }
 

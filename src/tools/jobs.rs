@@ -164,11 +164,6 @@ impl Jobs {
         all
     }
 
-    /// Returns what still runs, for whoever shows it.
-    pub fn running(&self) -> Vec<BackgroundRef> {
-        self.all().iter().filter(|job| job.finished().is_none()).map(|job| job.reference()).collect()
-    }
-
     /// Asks for the end of one job. Tells whether it was running.
     pub fn kill(&self, id: &str) -> bool {
         let running = self.get(id).filter(|job| job.finished().is_none());

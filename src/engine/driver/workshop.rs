@@ -150,7 +150,7 @@ fn own_tools(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Reg
     Ok(registry)
 }
 
-/// Returns the fence around a worktree: what runs code outside of it cannot be written, what holds keys cannot be read.
+/// Returns the fence around a worktree: nothing outside of it can be written, and what holds keys cannot even be read.
 fn fence(parts: &Parts, root: &Path) -> std::io::Result<Fence> {
     let mut fence = Fence::new(root)?;
     for secret in parts.secrets.iter().filter(|path| path.exists()) {

@@ -232,10 +232,11 @@ impl Stage {
             },
             card: self.card(),
             worktree: root,
+            toolbox: Arc::new(Fixed(Arc::clone(&registry))),
             notes: Vec::new(),
+            tools: Mutex::default(),
             ids: self.ids.clone(),
             clock: Arc::clone(&self.clock),
-            toolbox: Arc::new(Fixed(Arc::clone(&registry))),
         };
         let window = self.limits.window.unwrap_or(200_000);
         let setup = Setup {
@@ -275,10 +276,6 @@ impl Stage {
     }
 }
 
-/// A dollar a million, so that a test can compute in its head.
-pub const PRICES: Prices =
-    Prices { input: 1_000_000, output: 1_000_000, cache_read: None, cache_write_5m: None, cache_write_1h: None };
-
 /// Tools that never change.
 struct Fixed(Arc<Registry>);
 
@@ -287,6 +284,10 @@ impl Toolbox for Fixed {
         Box::pin(async { Tools { registry: Arc::clone(&self.0), notes: Vec::new() } })
     }
 }
+
+/// A dollar a million, so that a test can compute in its head.
+pub const PRICES: Prices =
+    Prices { input: 1_000_000, output: 1_000_000, cache_read: None, cache_write_5m: None, cache_write_1h: None };
 
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
@@ -403,7 +404,8 @@ impl Running {
 
     /// Sends a message and tells the run.
     pub async fn deliver(&self, message: Message, delivery: Delivery) {
-        self.mailbox.deliver(&self.store, self.task, message, delivery).await.unwrap();
+        let event = self.store.append(self.task, None, message).await.unwrap();
+        self.mailbox.send(Word::Heard(Box::new(event), delivery));
     }
 
     /// Answers the Ask that stands.
