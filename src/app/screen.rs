@@ -14,12 +14,14 @@ use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
+use crate::engine::command::{Command, OnConflict};
 use crate::engine::feed::Watcher;
+use crate::engine::review::{Goal, How};
 use crate::engine::update::Level;
 use crate::model::Project;
 use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
+use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup, Tag};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -272,6 +274,7 @@ impl Screen {
                 let preview = Box::new(handle.rewind_preview(task, to, extent).await);
                 Msg::RewindPreview { task, to, extent, preview }
             }),
+            Effect::SolveConflicts { tag, task, goal, how } => self.solve(tag, task, (goal, how)).await?,
             Effect::EditMessage { task, message } => match chores::said(handle, task, message).await {
                 Ok(text) => self.open_editor(Purpose::Resend(task, message), &text).await?,
                 Err(fault) => self.say(Level::Error, fault.to_string()),
@@ -331,6 +334,29 @@ impl Screen {
             }
             Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
         }
+        Ok(())
+    }
+
+    /// Lets the person solve the conflicts of a task's work, then merges it.
+    async fn solve(&mut self, tag: Tag, task: TaskId, (into, how): (Goal, How)) -> Result<(), Fault> {
+        let handle = self.options.handle.clone();
+        let edited = match handle.prepare_solving(task, into).await {
+            Ok(solving) => match self.terminal.lend(chores::edit_files(&solving.files)).await? {
+                Lent::Back(edited) => edited,
+                Lent::Stopped(stop) => {
+                    self.end = Some(End::Stopped(stop.exit_code()));
+                    return Ok(());
+                }
+            },
+            Err(fault) => Err(fault),
+        };
+        self.beside(async move {
+            let outcome = match edited {
+                Ok(()) => handle.command(Command::Merge { task, into, how, conflicts: OnConflict::Solved }).await,
+                Err(fault) => Err(fault),
+            };
+            Msg::Reply { tag, outcome }
+        });
         Ok(())
     }
 
