@@ -306,7 +306,13 @@ pub(super) async fn follow(checkout: &Checkout, from: Oid, to: Oid, rehearsal: R
     checkout.git(["update-index", "-q", "--refresh"]).long(None).answer().await?;
     let name = if rehearsal == Rehearsal::Yes { "a checkout would follow" } else { "a checkout is about to follow" };
     step(name);
-    call.argument(from.to_string()).argument(to.to_string()).run_patiently().await?;
+    match call.argument(from.to_string()).argument(to.to_string()).run_patiently().await {
+        Err(Error::Failed { said, .. }) if said.contains("would be overwritten") => {
+            let said = said.trim_start_matches("error: ").trim();
+            return Err(Error::Refused(format!("{} cannot follow: {said}", checkout.path.display())));
+        }
+        done => done?,
+    };
     step("a checkout could follow");
     Ok(())
 }

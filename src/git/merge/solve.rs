@@ -281,7 +281,8 @@ fn made_of(folder: &Path) -> BTreeMap<PathBuf, String> {
 fn write_made_of(folder: &Path, known: &BTreeMap<PathBuf, String>) -> Result<(), Error> {
     let line = |(path, key): (&PathBuf, &String)| format!("{key} {}\n", path.as_os_str().as_bytes().escape_ascii());
     let page: String = known.iter().map(line).collect();
-    fs::create_dir_all(folder).map_err(Error::disk("make the folder", folder))?;
+    let drafts = folder.join(DRAFTS);
+    fs::create_dir_all(&drafts).map_err(Error::disk("make the folder", &drafts))?;
     worktree_files::write(folder, Path::new(MADE_OF), page.as_bytes(), FileMode::Blob)
 }
 

@@ -73,7 +73,7 @@ fn submodules_are_shown_by_their_commits_merged_and_left_alone_by_a_rewind() {
     let allow = "git -c protocol.file.allow=always";
     let add = format!("{allow} submodule --quiet add ../library lib && {COMMIT}");
     let update =
-        format!("{allow} submodule --quiet update --init && cd lib && echo 2 > lib.txt && git commit -q -a -m two");
+        format!("{allow} submodule --quiet update --init && (cd lib && echo 2 > lib.txt && git commit -q -a -m two)");
     let project = worked(&world, &add, &[&update, COMMIT]);
     let (id, worktree) = (project.id("Worker"), project.worktree("Worker"));
     let moved = world.git(&worktree.join("lib"), ["rev-parse", "HEAD"]);
@@ -84,7 +84,7 @@ fn submodules_are_shown_by_their_commits_merged_and_left_alone_by_a_rewind() {
         "{found:#}"
     );
     // Both sides moved it: that is a conflict with a name of its own.
-    shell(&project, "cd lib && echo 3 > lib.txt && git commit -q -a -m three && cd .. && git commit -q -a -m base");
+    shell(&project, "(cd lib && echo 3 > lib.txt && git commit -q -a -m three) && git commit -q -a -m base");
     let preview: Value = serde_json::from_str(&project.mxd(["merge", &id, "--preview", "--json"]).out).unwrap();
     assert_eq!(preview["conflicts"][0]["kind"], "submodule", "{preview:#}");
     project.mxd(["merge", &id]).refused(3, "conflicts with main in 1 file, such as lib");

@@ -14,13 +14,13 @@ use serde_json::json;
 use super::painted;
 use crate::cli_support::{Project, World};
 use crate::engine_support::{agent, bash, done, play, root};
-use crate::git_support::files;
+use crate::git_support::{Kind, files};
 
 /// Everything there is to a project that must not be lost, or half there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
-    base: BTreeMap<PathBuf, (u32, Vec<u8>)>,
-    worktree: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    base: BTreeMap<PathBuf, Kind>,
+    worktree: BTreeMap<PathBuf, Kind>,
     /// Branches by the trees they are at, and what is staged: commits of a merge have times in them.
     branches: String,
     changed: String,
@@ -45,9 +45,12 @@ impl<'w> Bench<'w> {
         let (world, worktree) = (project.world, project.worktree(title));
         let git = |folder: &Path, args: &[&str]| world.git(folder, args.iter().copied());
         State {
-            base: contents(&project.path),
-            worktree: contents(&worktree),
-            branches: git(&project.path, &["for-each-ref", "--format=%(refname) %(tree)", "refs/heads/main", "refs/heads/mxd"]),
+            base: files(&project.path),
+            worktree: files(&worktree),
+            branches: git(
+                &project.path,
+                &["for-each-ref", "--format=%(refname) %(tree)", "refs/heads/main", "refs/heads/mxd"],
+            ),
             changed: git(&project.path, &["status", "--porcelain"]) + "|" + &git(&worktree, &["status", "--porcelain"]),
             turns: super::turns(project, title).len(),
             tasks: project.tasks().len(),
@@ -86,47 +89,61 @@ impl<'w> Bench<'w> {
         }
     }
 
-    /// Ends `forth` at each of its steps. After each, things are as before or as after; where they are as after, `back`
-    /// takes them back. Returns the steps.
-    fn at_each_step(&self, forth: &[&str], back: &[&str], same: impl Fn(&State, &State) -> bool) -> Vec<String> {
+    /// Keeps everything as it is now, so that every kill finds the same.
+    fn keep(&self) {
+        let pristine = self.project.world.folder("pristine");
+        fs::remove_dir_all(&pristine).unwrap();
+        fs::create_dir(&pristine).unwrap();
+        self.copy(&self.project.world.root(), &pristine);
+    }
+
+    fn restore(&self) {
+        let root = self.project.world.root();
+        for name in ["app", "data"] {
+            fs::remove_dir_all(root.join(name)).unwrap();
+        }
+        self.copy(&root.join("pristine"), &root);
+    }
+
+    fn copy(&self, from: &Path, to: &Path) {
+        let mut command = self.project.world.command("cp", from);
+        assert!(command.args(["-a", "app", "data"]).arg(to).status().unwrap().success());
+    }
+
+    /// Ends `forth` at each of its steps. After each, things are as before or as after, and where they are as after, `back`
+    /// takes them back. Returns the steps; `forth` has been done by then.
+    fn at_each_step(&self, forth: &[&str], back: &[&str]) -> Vec<String> {
+        self.keep();
         let before = self.state();
         assert_eq!(self.run(forth, usize::MAX), None);
         self.start_anew();
         let after = self.state();
-        assert!(!same(&before, &after), "{forth:?} does something");
-        self.go_back(back, &before, &same, "the first time");
+        assert_ne!(before, after, "{forth:?} does something");
         let mut steps = Vec::new();
-        while let Some(step) = self.run(forth, steps.len() + 1) {
-            let at = format!("{forth:?} at step {}: {step}", steps.len() + 1);
+        let (mut undone, mut finished) = (0, 0);
+        loop {
+            self.restore();
+            let Some(step) = self.run(forth, steps.len() + 1) else { break };
             steps.push(step);
+            let at = format!("{forth:?} after {steps:?}");
             self.start_anew();
             self.sound(&at);
             let now = self.state();
-            assert!(same(&now, &before) || same(&now, &after), "{at}: {now:#?}\nbefore {before:#?}\nafter {after:#?}");
-            if same(&now, &after) {
-                self.go_back(back, &before, &same, &at);
+            if now == before {
+                undone += 1;
+            } else {
+                assert_eq!(now, after, "{at}: neither as before nor as after; before {before:#?}");
+                finished += 1;
+                self.project.mxd(back).ok();
+                assert_eq!(self.state(), before, "{back:?}, {at}");
             }
         }
         self.start_anew();
-        assert!(same(&self.state(), &after), "{forth:?} gets through in the end");
-        assert!(steps.len() > 2, "{steps:?}");
-        println!("{}: {} steps, each killed once", forth[0], steps.len());
+        assert_eq!(self.state(), after, "{forth:?} gets through in the end");
+        let name = [forth[0], forth[2..].first().copied().unwrap_or_default()].join(" ");
+        println!("{name}: killed at {} steps; {undone} times undone, {finished} times finished", steps.len());
         steps
     }
-
-    fn go_back(&self, back: &[&str], before: &State, same: &impl Fn(&State, &State) -> bool, at: &str) {
-        self.project.mxd(back).ok();
-        let now = self.state();
-        assert!(same(&now, before), "{back:?} after {at}: {now:#?}\nbefore {before:#?}");
-    }
-}
-
-fn contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-    files(folder)
-}
-
-fn alike(one: &State, other: &State) -> bool {
-    one == other
 }
 
 #[test]
@@ -134,10 +151,10 @@ fn a_merge_and_its_undoing_are_finished_or_undone_at_every_step() {
     let world = World::new();
     let bench = Bench::new(painted(&world), "Painter");
     let id = bench.id.as_str();
-    let merged = bench.at_each_step(&["merge", id], &["merge", id, "--undo"], alike);
+    let merged = bench.at_each_step(&["merge", id], &["merge", id, "--undo"]);
     assert!(merged.iter().any(|step| step == "a checkout is about to follow"), "{merged:?}");
     // It is merged now; the way back is killed in the same way.
-    let undone = bench.at_each_step(&["merge", id, "--undo"], &["merge", id], alike);
+    let undone = bench.at_each_step(&["merge", id, "--undo"], &["merge", id]);
     assert!(undone.iter().any(|step| step == "a note is about to go"), "{undone:?}");
 }
 
@@ -146,11 +163,12 @@ fn a_rewind_and_its_redoing_are_finished_or_never_happened_at_every_step() {
     let world = World::new();
     let bench = Bench::new(painted(&world), "Painter");
     let id = bench.id.as_str();
-    let rewound = bench.at_each_step(&["rewind", id, "--to", "1"], &["rewind", id, "--redo"], alike);
-    for step in ["a rewind is announced", "a file is written and not yet in its place", "a branch is about to go back"] {
+    let rewound = bench.at_each_step(&["rewind", id, "--to", "1"], &["rewind", id, "--redo"]);
+    for step in ["a rewind is announced", "a file is written and not yet in its place", "a branch is about to go back"]
+    {
         assert!(rewound.iter().any(|passed| passed == step), "{step} in {rewound:?}");
     }
-    bench.at_each_step(&["rewind", id, "--redo"], &["rewind", id, "--to", "1"], alike);
+    bench.at_each_step(&["rewind", id, "--redo"], &["rewind", id, "--to", "1"]);
 }
 
 #[test]
@@ -169,62 +187,66 @@ fn a_merge_solved_by_hand_is_finished_or_undone_at_every_step() {
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
     let bench = Bench::new(project, "Writer");
     let worktree = bench.project.worktree("Writer");
-    let (task, main) = (world.git(&worktree, ["rev-parse", "HEAD"]), world.git(&bench.project.path, ["rev-parse", "main"]));
+    bench.keep();
+    let clean = bench.state().changed;
     let mut steps = 0;
-    while let Some(step) = bench.run(&["merge", &bench.id, "--edit"], steps + 1) {
+    loop {
+        bench.restore();
+        let Some(step) = bench.run(&["merge", &bench.id, "--edit"], steps + 1) else { break };
         steps += 1;
         bench.start_anew();
         bench.sound(&step);
         let now = bench.state();
-        assert_eq!(now.changed, "|", "{step}");
+        assert_eq!(now.changed, clean, "{step}");
         let file = |folder: &Path| fs::read_to_string(folder.join("a.txt")).unwrap();
         // The branch takes the base in first; the base follows when that is done, and never without it.
         match (file(&worktree).as_str(), file(&bench.project.path).as_str()) {
             ("task\n" | "both\n", "base\n") | ("both\n", "both\n") => {}
             other => panic!("{step}: {other:?}"),
         }
-        if world.git(&bench.project.path, ["rev-parse", "main"]) != main {
-            bench.project.mxd(["merge", &bench.id, "--undo"]).ok();
-        }
-        world.git(&worktree, ["reset", "-q", "--hard", &task]);
+        // Whatever was done of it, it can be done.
+        assert_eq!(bench.run(&["merge", &bench.id, "--edit"], usize::MAX), None);
+        assert_eq!(file(&bench.project.path), "both\n", "{step}");
     }
     assert!(steps > 10, "{steps}");
     assert_eq!(fs::read_to_string(bench.project.path.join("a.txt")).unwrap(), "both\n");
-    println!("merge --edit: {steps} steps, each killed once");
+    println!("merge --edit: killed at {steps} steps");
 }
 
 #[test]
 fn a_run_killed_at_every_step_of_its_snapshots_loses_nothing() {
-    // How many steps there are is found out by a world in which nobody is killed before the end.
-    let mut number = 1;
-    let mut steps = BTreeMap::<String, usize>::new();
+    let world = World::new();
+    let turns = json!([
+        bash("echo one > a.txt; printf '\\377' > \"$(printf 'n\\377')\""),
+        bash("rm a.txt; echo two > b.txt && git add -A && git commit -q -m painted"),
+        done("passed", "painted it"),
+    ]);
+    play(&world, json!([root(json!([])), agent("Painter", turns)]));
+    let project = world.project("app");
+    project.new_task("Painter");
+    let bench = Bench::new(project, "Painter");
+    bench.keep();
+    let mut steps = Vec::new();
     loop {
-        let world = World::new();
-        let turns = json!([
-            bash("echo one > a.txt; printf '\\377' > \"$(printf 'n\\377')\""),
-            bash("rm a.txt; echo two > b.txt && git add -A && git commit -q -m painted"),
-            done("passed", "painted it"),
-        ]);
-        play(&world, json!([root(json!([])), agent("Painter", turns)]));
-        let project = world.project("app");
-        project.new_task("Painter");
-        let bench = Bench::new(project, "Painter");
-        let Some(step) = bench.run(&["run"], number) else { break };
-        *steps.entry(step.clone()).or_default() += 1;
+        bench.restore();
+        let Some(step) = bench.run(&["run"], steps.len() + 1) else { break };
         let ran = bench.project.run([]);
         assert!(matches!(ran.code, 0 | 2), "{step}: {ran:?}");
-        world.git(&bench.project.path, ["fsck", "--strict", "--no-dangling"]);
-        // The snapshots that there are can be read, and what the session says of them is true.
+        let worktree = bench.project.worktree("Painter");
+        bench.sound(&step);
+        assert_eq!(world.git(&worktree, ["stash", "list"]), "", "{step}");
+        // What the session says of the files is true, and leads back and forth.
         let listed = super::turns(&bench.project, "Painter");
         for state in listed.iter().filter_map(|turn| turn["state"].as_str()) {
             world.git(&bench.project.path, ["cat-file", "-e", &format!("{state}^{{tree}}")]);
         }
-        let worktree = bench.project.worktree("Painter");
-        assert_eq!(world.git(&worktree, ["stash", "list"]), "", "{step}");
-        assert_eq!(world.git(&worktree, ["status", "--porcelain"]), "", "{step}: {ran:?} {}", bench.project.log("Painter"));
-        assert!(worktree.join("b.txt").exists() && !worktree.join("a.txt").exists(), "{step}");
-        number += 1;
+        let now = (files(&worktree), world.git(&worktree, ["rev-parse", "HEAD"]));
+        bench.project.mxd(["rewind", &bench.id, "--start"]).ok();
+        assert!(!worktree.join("a.txt").exists() && !worktree.join("b.txt").exists(), "{step}");
+        bench.project.mxd(["rewind", &bench.id, "--redo"]).ok();
+        assert_eq!((files(&worktree), world.git(&worktree, ["rev-parse", "HEAD"])), now, "{step}");
+        steps.push(step);
     }
-    assert!(steps.contains_key("a snapshot is written") && number > 10, "{steps:?}");
-    println!("snapshots of a run: {} steps, each killed once", number - 1);
+    assert!(steps.iter().filter(|step| *step == "a snapshot is written").count() > 2, "{steps:?}");
+    println!("snapshots of a run: killed at {} steps", steps.len());
 }
