@@ -6,6 +6,9 @@ pub mod demo;
 mod drafts;
 #[cfg(test)]
 mod gallery_tests;
+mod keeper;
+mod latest;
+mod programs;
 mod reviews;
 pub mod screen;
 pub mod setup;
