@@ -19,7 +19,7 @@ pub(super) async fn copy(steps: Vec<clipboard::Step>, text: &str) -> Option<Vec<
         let clipboard::Step::Program { program, arguments } = &step else {
             return Some(std::iter::once(step).chain(steps).collect());
         };
-        let fed = tokio::time::timeout(CLIPBOARD_LIMIT, process::hand_text(program, *arguments, text)).await;
+        let fed = tokio::time::timeout(CLIPBOARD_LIMIT, process::hand_text(program, arguments, text)).await;
         if matches!(fed, Ok(Ok(status)) if status.success()) {
             return None;
         }

@@ -23,6 +23,7 @@ use crate::engine::review::Seen;
 use crate::engine::update::Level;
 use crate::model::Project;
 use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
+use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
 use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
 
@@ -96,6 +97,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     let folder = options.home.project(options.project.id).root().to_owned();
     let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
     let finder = chores::Finder::new(&options.handle, &options.home.project(options.project.id));
+    let kept_by_us = options.settings.read_only.is_none();
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
     let mut drafts = drafts::load(&drafts_file);
     if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
@@ -112,8 +114,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
         zone: jiff::tz::TimeZone::system(),
         terminal,
         watcher,
-        drafts: Keeper::new(drafts_file),
-        reviews: Keeper::new(reviews_file),
+        kept: kept_by_us.then(|| Kept { drafts: Keeper::new(drafts_file), reviews: Keeper::new(reviews_file) }),
         finder,
         files: Latest::default(),
         marked: futures::future::ready(()).boxed().shared(),
@@ -134,8 +135,10 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     }
     let end = screen.live(answers, theme_news).await;
     screen.terminal.close().await;
-    screen.drafts.close().await;
-    screen.reviews.close().await;
+    if let Some(Kept { drafts, reviews }) = screen.kept {
+        drafts.close().await;
+        reviews.close().await;
+    }
     end
 }
 
@@ -154,6 +157,12 @@ impl From<Msg> for News {
     }
 }
 
+/// What outlasts the screen.
+struct Kept {
+    drafts: Keeper,
+    reviews: Keeper,
+}
+
 struct Screen {
     model: Model,
     theme: Theme,
@@ -162,8 +171,8 @@ struct Screen {
     zone: jiff::tz::TimeZone,
     terminal: Terminal,
     watcher: Watcher,
-    drafts: Keeper,
-    reviews: Keeper,
+    /// Nothing where another process has the project: what is written there is its own.
+    kept: Option<Kept>,
     finder: chores::Finder,
     files: Latest,
     /// Done when everything that was seen so far is kept: what is compared next may be compared with it.
@@ -184,6 +193,8 @@ impl Screen {
         let (columns, rows) = self.terminal.size();
         self.update(Msg::Input(Input::Resize(columns, rows))).await?;
         self.terminal.request_frame(Reason::Input);
+        // Meanwhile, so that the first code on the screen does not wait for it.
+        tokio::task::spawn_blocking(highlight::warm);
         loop {
             if let Some(end) = self.end {
                 return Ok(end);
@@ -325,8 +336,16 @@ impl Screen {
                     Err(fault) => Msg::Said { level: Level::Error, text: fault.to_string() }.into(),
                 }
             }),
-            Effect::SaveSeen { task, seen } => self.mark(task, seen),
-            Effect::SaveReviews { notes } => self.reviews.keep(&notes),
+            Effect::SaveSeen { task, seen } => {
+                if self.kept.is_some() {
+                    self.mark(task, seen);
+                }
+            }
+            Effect::SaveReviews { notes } => {
+                if let Some(kept) = &self.kept {
+                    kept.reviews.keep(&notes);
+                }
+            }
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => {
                 self.beside(chores::files(&self.files, self.folder(task), task, query));
@@ -344,7 +363,11 @@ impl Screen {
             Effect::SetTitle { title } => self.terminal.set_title(&title),
             Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
             Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
-            Effect::SaveDrafts { drafts } => self.drafts.keep(&drafts::Drafts { drafts }),
+            Effect::SaveDrafts { drafts } => {
+                if let Some(kept) = &self.kept {
+                    kept.drafts.keep(&drafts::Drafts { drafts });
+                }
+            }
             Effect::TakeSnapshot => {
                 let (snapshot, watcher) = handle.look().await?;
                 self.watcher = watcher;
