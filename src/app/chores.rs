@@ -152,7 +152,10 @@ pub(super) async fn attach(handle: Handle, task: TaskId, path: String, folder: P
     let wanted = path.clone();
     let blobs = handle.blobs().clone();
     let taken = tokio::task::spawn_blocking(move || {
-        let file = folder.join(wanted.trim());
+        let file = match wanted.strip_prefix("~/") {
+            Some(rest) => directories::BaseDirs::new().map_or_else(|| folder.clone(), |own| own.home_dir().join(rest)),
+            None => folder.join(wanted.trim()),
+        };
         let failed = |error: std::io::Error| Fault::user(format!("cannot read {}: {error}", file.display()));
         let opened = std::fs::File::open(&file).map_err(failed)?;
         let mut start = Vec::new();

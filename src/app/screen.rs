@@ -268,6 +268,12 @@ impl Screen {
     }
 
     async fn load_theme(&mut self) -> Result<(), Fault> {
+        self.themes.look_inside();
+        let names = self.themes.names();
+        if *names != *self.model.settings().themes {
+            let settings = ui::Settings { themes: names, ..self.model.settings().clone() };
+            Box::pin(self.update(Msg::Settings(Box::new(settings)))).await?;
+        }
         let (theme, problems) = self.themes.load(&self.model.settings().theme.clone(), self.appearance);
         self.theme = theme;
         for problem in problems {

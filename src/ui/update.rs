@@ -85,7 +85,11 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         Msg::Attached { task, path, image } => {
             match image {
                 Ok(image) => model.composer.attach(task, path, image),
-                Err(fault) => model.toasts.say(Level::Error, fault.to_string(), cx.now),
+                Err(fault) => {
+                    // What is no picture was a text.
+                    model.composer.keep_path(task, &path);
+                    model.toasts.say(Level::Warning, fault.to_string(), cx.now);
+                }
             }
             out.draw(Redraw::Now);
         }
