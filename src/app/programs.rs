@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::base::{Fault, IdSource, RunId};
 use crate::process::{self, Environment, Spec};
 use crate::term::clipboard;
+use crate::term::editor::{self, Tool};
 
 /// How long a clipboard program may take.
 const CLIPBOARD_LIMIT: Duration = Duration::from_secs(2);
@@ -51,29 +52,39 @@ pub(super) async fn tell(ids: &IdSource, command: &str, notice: &str) -> Result<
 
 /// Lets the person edit a text with their own editor. Nothing: the editor failed, or there is none.
 pub(super) async fn edit(text: &str) -> Result<String, Fault> {
-    let tool = crate::term::editor::editor(|name| std::env::var(name).ok())?;
+    let tool = editor::editor(|name| std::env::var(name).ok())?;
     let file = scratch_file("md");
     let failed =
         |what: &str, error: &dyn std::fmt::Display| Fault::environment(format!("{what} {}: {error}", file.display()));
     write_private(&file, text).map_err(|error| failed("cannot write", &error))?;
-    let mut arguments = tool.arguments.clone();
-    arguments.push(file.to_string_lossy().into_owned());
-    let status = process::on_terminal(&tool.program, &arguments).await;
-    let edited = match status {
-        Ok(status) if status.success() => std::fs::read_to_string(&file).map_err(|error| failed("cannot read", &error)),
+    let edited = open_in(&tool, std::slice::from_ref(&file)).await;
+    let edited = edited.and_then(|()| std::fs::read_to_string(&file).map_err(|error| failed("cannot read", &error)));
+    let _ = std::fs::remove_file(&file);
+    edited
+}
+
+/// Lets the person edit files with their own editor. An editor that fails says that nothing is to come of it.
+pub async fn edit_files(files: &[PathBuf]) -> Result<(), Fault> {
+    let tool = editor::editor(|name| std::env::var(name).ok())?;
+    open_in(&tool, files).await
+}
+
+async fn open_in(tool: &Tool, files: &[PathBuf]) -> Result<(), Fault> {
+    let words = tool.arguments.iter().map(std::ffi::OsString::from);
+    let arguments: Vec<_> = words.chain(files.iter().map(|file| file.clone().into_os_string())).collect();
+    match process::on_terminal(&tool.program, &arguments).await {
+        Ok(status) if status.success() => Ok(()),
         Ok(status) => {
             Err(Fault::user(format!("the editor `{}` ended with {status}; nothing was taken over", tool.program)))
         }
         Err(error) => Err(Fault::environment(format!("the editor `{}` cannot be started: {error}", tool.program))
             .hint("set another one in your shell, such as: export EDITOR=vim")),
-    };
-    let _ = std::fs::remove_file(&file);
-    edited
+    }
 }
 
 /// Shows a text in the person's own pager.
 pub(super) async fn read(text: &str) -> Result<(), Fault> {
-    let tool = crate::term::editor::pager(|name| std::env::var(name).ok())?;
+    let tool = editor::pager(|name| std::env::var(name).ok())?;
     let file = scratch_file("txt");
     write_private(&file, text)
         .map_err(|error| Fault::environment(format!("cannot write {}: {error}", file.display())))?;

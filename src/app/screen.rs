@@ -18,14 +18,15 @@ use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
+use crate::engine::command::{Command, OnConflict};
 use crate::engine::feed::Watcher;
-use crate::engine::review::Seen;
+use crate::engine::review::{Goal, How, Seen, Solving};
 use crate::engine::update::Level;
 use crate::model::Project;
 use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
+use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup, Tag};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -147,8 +148,19 @@ enum News {
     Msg(Msg),
     /// The text that is to be edited was found.
     Edit(Purpose, String),
+    /// Files with conflicts are ready for the person's editor.
+    Solve(Box<Solve>),
     /// No clipboard program took the text; these ways are left.
     Copy(Vec<clipboard::Step>),
+}
+
+/// A merge whose conflicts the person solves.
+struct Solve {
+    tag: Tag,
+    task: TaskId,
+    goal: Goal,
+    how: How,
+    prepared: Result<Solving, Fault>,
 }
 
 impl From<Msg> for News {
@@ -240,6 +252,7 @@ impl Screen {
         match news {
             News::Msg(msg) => self.update(msg).await?,
             News::Edit(purpose, text) => self.open_editor(purpose, &text).await?,
+            News::Solve(solve) => self.solve(*solve).await?,
             News::Copy(steps) => self.copy_through_terminal(&steps),
         }
         Ok(())
@@ -336,6 +349,10 @@ impl Screen {
                 let preview = Box::new(handle.rewind_preview(task, to, extent).await);
                 Msg::RewindPreview { task, to, extent, preview }
             }),
+            Effect::SolveConflicts { tag, task, goal, how } => self.beside(async move {
+                let prepared = handle.prepare_solving(task, goal).await;
+                News::Solve(Box::new(Solve { tag, task, goal, how, prepared }))
+            }),
             Effect::EditMessage { task, message } => self.beside(async move {
                 match chores::said(handle, task, message).await {
                     Ok(text) => News::Edit(Purpose::Resend(task, message), text),
@@ -419,6 +436,30 @@ impl Screen {
             }
         });
         self.marked = marking.map(drop).boxed().shared();
+    }
+
+    /// Lets the person solve the conflicts of a task's work, then merges it.
+    async fn solve(&mut self, solve: Solve) -> Result<(), Fault> {
+        let Solve { tag, task, goal: into, how, prepared } = solve;
+        let edited = match prepared {
+            Ok(solving) => match self.terminal.lend(programs::edit_files(&solving.files)).await? {
+                Lent::Back(edited) => edited,
+                Lent::Stopped(stop) => {
+                    self.end = Some(End::Stopped(stop.exit_code()));
+                    return Ok(());
+                }
+            },
+            Err(fault) => Err(fault),
+        };
+        let handle = self.options.handle.clone();
+        self.beside(async move {
+            let outcome = match edited {
+                Ok(()) => handle.command(Command::Merge { task, into, how, conflicts: OnConflict::Solved }).await,
+                Err(fault) => Err(fault),
+            };
+            Msg::Reply { tag, outcome }
+        });
+        Ok(())
     }
 
     fn copy(&mut self, text: String) {

@@ -210,7 +210,9 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
         Action::UndoMerge => task.is_some_and(|task| task.landing.is_some()),
         Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),
-        Action::TellAgent => matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::TellAgent | Action::SolveConflicts => {
+            matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts())
+        }
         Action::DoMerge => !matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
         Action::EditResend => matches!(model.layers.last(), Some(Layer::Rewind(picker))
             if picker.chosen().is_some_and(|turn| turn.message.is_some())),

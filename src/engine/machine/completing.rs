@@ -59,13 +59,20 @@ impl Machine {
     /// Tells whether a task said that it is done, and the person has not said yet whether it is. It rests meanwhile, and
     /// goes on if it is spoken to.
     pub(super) fn is_under_review(&self, task: TaskId) -> bool {
-        if !self.limits.review || task == self.tree.root_id() {
+        if task == self.tree.root_id() || !self.wants_review(task) {
             return false;
         }
         let Some(life) = self.lives.get(&task).filter(|life| life.closing.is_none()) else { return false };
         self.declared(task).is_some_and(|(verdict, last)| {
             verdict == Verdict::Passed && !last.notified && life.state.work.approved != Some(last.event)
         })
+    }
+
+    /// Tells whether the person looks at a task's work before it counts as done: as its profile says, else as the settings do.
+    fn wants_review(&self, task: TaskId) -> bool {
+        let usual = self.limits.review;
+        let profile = self.tree.get(task).and_then(|node| self.profiles.bound(&node.profile).ok());
+        profile.map_or(usual, |usable| usable.profile.review_within(usual))
     }
 
     /// Tells whether the disk has a task below the one it is below here.
