@@ -4,5 +4,8 @@
 //! What takes minutes runs with `cargo test`; what takes longer is ignored, starts with `proof` and runs with
 //! `cargo proof`. See docs/testing.md.
 
+mod chaos;
 mod crashes;
+mod crew;
+mod kills;
 mod shop;
