@@ -23,6 +23,7 @@ use super::worktree::Worktrees;
 use crate::base::TaskId;
 pub use crate::model::work::How;
 pub use land::{Side, Sides};
+pub(super) use recover::announced_targets;
 pub use recover::{Recovered, Undoable};
 pub use solve::Solving;
 

@@ -40,6 +40,13 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
             engine::page(model, task, before, &events, more);
             out.draw(Redraw::Now);
         }
+        Msg::NoPage { task, before, fault } => {
+            if let Some(transcript) = model.detail.transcript_mut(task) {
+                transcript.no_page(before);
+            }
+            model.toasts.say(Level::Error, fault.to_string(), cx.now);
+            out.draw(Redraw::Now);
+        }
         Msg::Reply { tag, outcome } => replies::reply(model, tag, outcome, cx, &mut out),
         Msg::Diff { task, request, answer } => {
             model.review.take(task, request, answer.map_err(|fault| fault.to_string()));
@@ -78,7 +85,11 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         Msg::Attached { task, path, image } => {
             match image {
                 Ok(image) => model.composer.attach(task, path, image),
-                Err(fault) => model.toasts.say(Level::Error, fault.to_string(), cx.now),
+                Err(fault) => {
+                    // What is no picture was a text.
+                    model.composer.keep_path(task, &path);
+                    model.toasts.say(Level::Warning, fault.to_string(), cx.now);
+                }
             }
             out.draw(Redraw::Now);
         }

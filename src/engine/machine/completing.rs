@@ -5,16 +5,18 @@ use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket};
-use crate::model::event::{DoneNotified, Exit, Verdict};
+use crate::model::event::{DoneNotified, Exit, InterruptReason, Verdict};
 use crate::model::fold::LastExit;
 use crate::model::message::{Message, Source};
 use crate::model::task::{ResultRound, Status};
 
-/// Returns the verdict of a run that ended with one.
-fn verdict(exit: &Exit) -> Option<Verdict> {
-    match exit {
+/// Returns the verdict of a run that ended with one. What the person stopped has none, unless it says what came of it:
+/// then they gave it up.
+fn verdict(last: &LastExit) -> Option<Verdict> {
+    match last.exit {
         Exit::DonePassed => Some(Verdict::Passed),
         Exit::DoneFailed => Some(Verdict::Failed),
+        Exit::Interrupted(InterruptReason::Stopped) if !last.result.is_empty() => Some(Verdict::Failed),
         Exit::Interrupted(_) => None,
     }
 }
@@ -37,7 +39,7 @@ impl Machine {
     /// Returns how a task declared itself done, if that is its last word and the tree does not say so yet.
     fn declared(&self, task: TaskId) -> Option<(Verdict, &LastExit)> {
         let last = self.lives.get(&task)?.state.turns.last_exit.as_ref()?;
-        let verdict = verdict(&last.exit)?;
+        let verdict = verdict(last)?;
         // A finished task that was woken is in progress again before its conversation goes on.
         let recorded = self.tree.get(task)?.results.iter().any(|round| {
             let since = i64::try_from(last.event.ulid().timestamp_ms()).unwrap_or(i64::MAX);

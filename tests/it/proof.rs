@@ -1,0 +1,11 @@
+//! The promises, held against the world as it is: the binary that is given away, unchanged, on real files, with real
+//! processes, over real sockets, and everything around it made to fail.
+//!
+//! What takes minutes runs with `cargo test`; what takes longer is ignored, starts with `proof` and runs with
+//! `cargo proof`. See docs/testing.md.
+
+mod chaos;
+mod crashes;
+mod crew;
+mod kills;
+mod shop;
