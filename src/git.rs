@@ -36,6 +36,7 @@ mod situation;
 mod smudge;
 pub mod snapshot;
 pub mod status;
+pub(crate) mod step;
 pub mod worktree;
 mod worktree_files;
 

@@ -107,6 +107,8 @@ struct Life {
     measuring: bool,
     /// A change to it is under way that must not be disturbed.
     edited: bool,
+    /// How many merges are writing files where it works.
+    receiving: usize,
     /// The person stopped it, and its session does not say so yet.
     halting: bool,
     /// It was stopped once more while it was stopping: what was said in between is not heeded either.

@@ -116,11 +116,8 @@ fn long_unchanged_stretches_are_folded() {
 }
 
 #[test]
-fn changes_of_spaces_can_be_left_out_or_made_visible() {
+fn changes_of_spaces_can_be_made_visible() {
     let file = FileDiff::between("a.txt", "a b\nc\n", "a  b\nd\n", 3);
-    let ignoring = file.ignoring_spaces();
-    assert_eq!((ignoring.added(), ignoring.removed()), (1, 1));
-    assert_eq!(FileDiff::between("a", "x\n", " x\n", 3).ignoring_spaces().hunks, []);
     let visible = DiffOptions { spaces: Spaces::Visible, ..options(60) };
     let rows = all(&file, visible);
     let row = rows.iter().find(|row| row.shown().contains("a··b")).unwrap();

@@ -310,6 +310,11 @@ impl Machine {
 impl Life {
     /// Tells whether something is under way that a run must not come in between of.
     pub(super) fn is_held(&self) -> bool {
+        self.is_occupied() || self.receiving > 0
+    }
+
+    /// The same, but for merges: several may come in one after the other.
+    pub(super) fn is_occupied(&self) -> bool {
         self.run.is_some() || self.edited || self.halting || self.withdrawing > 0
     }
 
