@@ -169,6 +169,17 @@ proptest! {
     }
 
     #[test]
+    fn whatever_numbers_a_hunk_claims_it_can_be_shown(
+        numbers in prop::array::uniform4("[0-9]{1,22}|-1|"), lines in "([-+ \\\\][a-z]?\n){0,6}", width in 30usize..90
+    ) {
+        let [a, b, c, d] = numbers;
+        for file in parse(&format!("--- a/x\n+++ b/x\n@@ -{a},{b} +{c},{d} @@\n{lines}")) {
+            let rows = DiffRows::new(&file, options(width));
+            prop_assert_eq!(rows.rows(&file, 0, rows.len()).len(), rows.len());
+        }
+    }
+
+    #[test]
     fn any_text_can_be_read_as_a_diff(text in "(?s)([-+ @\\\\]|diff --git |--- |@@ -1,2 [+]1 @@|[a-z/ ]{0,4}|\n){0,40}") {
         for file in parse(&text) {
             let rows = DiffRows::new(&file, options(60));

@@ -5,7 +5,12 @@
 //! `cargo proof`. See docs/testing.md.
 
 mod chaos;
+mod clock;
+mod company;
 mod crashes;
 mod crew;
+mod disk;
 mod kills;
 mod shop;
+mod soak;
+mod tools;

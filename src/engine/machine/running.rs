@@ -273,6 +273,11 @@ impl Machine {
     }
 
     pub(super) fn rang(&mut self, now: Timestamp, timer: Timer) {
+        if let Timer::TryAgain { task } = timer
+            && let Some(life) = self.lives.get_mut(&task)
+        {
+            life.tries_again = false;
+        }
         match timer {
             Timer::AskDeadline { task, ask } => self.deadline(now, task, ask),
             Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.halting) => {

@@ -69,7 +69,7 @@ fn play_all(deaths: &[Vec<Death>], expected: &State) -> Tally {
 }
 
 /// Plays the shop undisturbed. Returns what it comes to and the calls it made.
-fn undisturbed() -> (State, [Vec<Call>; 2]) {
+pub fn undisturbed() -> (State, [Vec<Call>; 2]) {
     let shop = Shop::open();
     let calls = shop.watch();
     shop.house.mxd(&["stop"]).ok();

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// What is done to a program.
+#[allow(dead_code, reason = "each test takes what it needs")]
 #[derive(Clone, Debug)]
 pub enum Meddle {
     /// Nothing: its calls are written down.
