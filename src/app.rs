@@ -6,6 +6,9 @@ pub mod demo;
 mod drafts;
 #[cfg(test)]
 mod gallery_tests;
+mod keeper;
+mod latest;
+mod programs;
 mod reviews;
 pub mod screen;
 pub mod setup;
@@ -13,4 +16,5 @@ mod themes;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};
+pub use programs::edit_files;
 pub use screen::{End, Options, check_terminal, run, surroundings};

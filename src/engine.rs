@@ -10,6 +10,7 @@ pub mod feed;
 pub mod handle;
 pub mod leftovers;
 pub mod machine;
+mod onlooker;
 pub mod open;
 mod post;
 pub mod profiles;
@@ -27,5 +28,6 @@ pub mod update;
 
 pub use driver::models;
 pub use handle::Handle;
+pub use onlooker::{look_on, refusal};
 pub use open::{Options, load_tree, open};
 pub use reading::{History, Moment, Reader, Spot};

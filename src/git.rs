@@ -9,7 +9,7 @@
 //! - [`status`]: `dirty`, `diffstat`, `drift` of a [`Checkout`].
 //! - [`include::copy`]: ignored files that a new worktree gets.
 //! - [`Worktrees`] again: `take_snapshot`, `snapshots`, `put_back`, `prune_snapshots` (see [`snapshot`]), and `preview`,
-//!   `land`, `undo_landing`, `recover_landings` (see [`merge`]).
+//!   `land`, `undo_landing`, `recover_landings` (see [`merge`]); `break_locks`, what a killed process left on refs.
 //! - [`diff`]: `between`, `since_base`; [`radar::Radar`]: which live branches would conflict.
 //! - [`health`]: whether git is new enough, knows the person, and is not locked.
 //! - [`AgentGit`]: git in the environment of agents' processes.
@@ -25,6 +25,7 @@ mod error;
 pub mod fresh;
 pub mod health;
 pub mod include;
+mod locks;
 pub mod merge;
 pub mod place;
 mod program;
@@ -35,6 +36,7 @@ mod situation;
 mod smudge;
 pub mod snapshot;
 pub mod status;
+pub(crate) mod step;
 pub mod worktree;
 mod worktree_files;
 

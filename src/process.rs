@@ -23,7 +23,7 @@ pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, comma
 pub use end::{GRACE, end_marked};
 pub use environment::Environment;
 pub use harden::hide_own_memory;
-pub use lent::on_terminal;
+pub use lent::{hand_text, on_terminal};
 pub use orphans::{Ended, left, sweep};
 pub use output::{Capture, Glimpse};
 pub use spool::{SPOOL_CAP, create_private};

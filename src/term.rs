@@ -12,6 +12,7 @@ mod device;
 pub mod editor;
 mod frames;
 mod guard;
+mod hush;
 mod input;
 mod modes;
 mod notify;
@@ -26,10 +27,10 @@ mod terminal;
 
 pub use capabilities::Capabilities;
 pub use frames::{FrameLimiter, Pace, Reason, When};
-pub use notify::Progress;
+pub use hush::Hush;
 pub use query::Rgb;
 pub use signals::{Stop, StopSignal};
 pub use surroundings::{Charset, Colours, Display, Emulator, Multiplexer, Surroundings};
 #[cfg(test)]
 pub use terminal::Staged;
-pub use terminal::{ANSWER_PATIENCE, CursorShape, Event, Lent, Options, TermError, Terminal};
+pub use terminal::{ANSWER_PATIENCE, Event, Lent, Options, TermError, Terminal};

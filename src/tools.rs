@@ -21,6 +21,7 @@ mod list_files;
 mod live;
 pub mod mcp;
 pub mod names;
+pub mod picture;
 mod place;
 mod read_file;
 mod read_tracker;

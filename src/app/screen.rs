@@ -4,22 +4,29 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::keeper::Keeper;
+use super::latest::Latest;
 use super::themes::Themes;
-use super::{chores, drafts, reviews};
+use super::{chores, drafts, programs, reviews};
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
+use crate::engine::command::{Command, OnConflict};
 use crate::engine::feed::Watcher;
+use crate::engine::review::{Goal, How, Seen, Solving};
 use crate::engine::update::Level;
 use crate::model::Project;
 use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
+use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
+use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup, Tag};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -91,6 +98,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     let folder = options.home.project(options.project.id).root().to_owned();
     let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
     let finder = chores::Finder::new(&options.handle, &options.home.project(options.project.id));
+    let kept_by_us = options.settings.read_only.is_none();
     let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
     let mut drafts = drafts::load(&drafts_file);
     if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
@@ -98,7 +106,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     }
     let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts, reviews: reviews::load(&reviews_file) };
     let (model, key_problems) = Model::new(setup);
-    let (msgs, answers) = mpsc::unbounded_channel();
+    let (news, answers) = mpsc::unbounded_channel();
     let mut screen = Screen {
         model,
         theme,
@@ -107,10 +115,11 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
         zone: jiff::tz::TimeZone::system(),
         terminal,
         watcher,
-        drafts_file,
+        kept: kept_by_us.then(|| Kept { drafts: Keeper::new(drafts_file), reviews: Keeper::new(reviews_file) }),
         finder,
-        reviews_file,
-        msgs,
+        files: Latest::default(),
+        marked: futures::future::ready(()).boxed().shared(),
+        news,
         end: None,
         complained: Arc::default(),
         options,
@@ -127,7 +136,43 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
     }
     let end = screen.live(answers, theme_news).await;
     screen.terminal.close().await;
+    if let Some(Kept { drafts, reviews }) = screen.kept {
+        drafts.close().await;
+        reviews.close().await;
+    }
     end
+}
+
+/// What comes of work beside the loop.
+enum News {
+    Msg(Msg),
+    /// The text that is to be edited was found.
+    Edit(Purpose, String),
+    /// Files with conflicts are ready for the person's editor.
+    Solve(Box<Solve>),
+    /// No clipboard program took the text; these ways are left.
+    Copy(Vec<clipboard::Step>),
+}
+
+/// A merge whose conflicts the person solves.
+struct Solve {
+    tag: Tag,
+    task: TaskId,
+    goal: Goal,
+    how: How,
+    prepared: Result<Solving, Fault>,
+}
+
+impl From<Msg> for News {
+    fn from(msg: Msg) -> Self {
+        Self::Msg(msg)
+    }
+}
+
+/// What outlasts the screen.
+struct Kept {
+    drafts: Keeper,
+    reviews: Keeper,
 }
 
 struct Screen {
@@ -138,10 +183,13 @@ struct Screen {
     zone: jiff::tz::TimeZone,
     terminal: Terminal,
     watcher: Watcher,
-    drafts_file: PathBuf,
+    /// Nothing where another process has the project: what is written there is its own.
+    kept: Option<Kept>,
     finder: chores::Finder,
-    reviews_file: PathBuf,
-    msgs: mpsc::UnboundedSender<Msg>,
+    files: Latest,
+    /// Done when everything that was seen so far is kept: what is compared next may be compared with it.
+    marked: Shared<BoxFuture<'static, ()>>,
+    news: mpsc::UnboundedSender<News>,
     end: Option<End>,
     /// The person was told that their command for notices does not work.
     complained: Arc<AtomicBool>,
@@ -151,12 +199,14 @@ struct Screen {
 impl Screen {
     async fn live(
         &mut self,
-        mut answers: mpsc::UnboundedReceiver<Msg>,
+        mut answers: mpsc::UnboundedReceiver<News>,
         mut theme_news: mpsc::UnboundedReceiver<()>,
     ) -> Result<End, Fault> {
         let (columns, rows) = self.terminal.size();
         self.update(Msg::Input(Input::Resize(columns, rows))).await?;
         self.terminal.request_frame(Reason::Input);
+        // Meanwhile, so that the first code on the screen does not wait for it.
+        tokio::task::spawn_blocking(highlight::warm);
         loop {
             if let Some(end) = self.end {
                 return Ok(end);
@@ -165,7 +215,7 @@ impl Screen {
             tokio::select! {
                 biased;
                 event = self.terminal.next() => self.heard(event).await?,
-                Some(msg) = answers.recv() => self.update(msg).await?,
+                Some(news) = answers.recv() => self.learnt(news).await?,
                 update = self.watcher.next() => {
                     self.update(Msg::Engine(update)).await?;
                     for _ in 1..GULP {
@@ -190,7 +240,22 @@ impl Screen {
     }
 
     fn say(&self, level: Level, text: String) {
-        let _ = self.msgs.send(Msg::Said { level, text });
+        self.tell(Msg::Said { level, text });
+    }
+
+    /// Leaves something to be taken in by the loop, after what it is doing now.
+    fn tell(&self, news: impl Into<News>) {
+        let _ = self.news.send(news.into());
+    }
+
+    async fn learnt(&mut self, news: News) -> Result<(), Fault> {
+        match news {
+            News::Msg(msg) => self.update(msg).await?,
+            News::Edit(purpose, text) => self.open_editor(purpose, &text).await?,
+            News::Solve(solve) => self.solve(*solve).await?,
+            News::Copy(steps) => self.copy_through_terminal(&steps),
+        }
+        Ok(())
     }
 
     async fn heard(&mut self, event: Event) -> Result<(), Fault> {
@@ -216,6 +281,12 @@ impl Screen {
     }
 
     async fn load_theme(&mut self) -> Result<(), Fault> {
+        self.themes.look_inside();
+        let names = self.themes.names();
+        if *names != *self.model.settings().themes {
+            let settings = ui::Settings { themes: names, ..self.model.settings().clone() };
+            Box::pin(self.update(Msg::Settings(Box::new(settings)))).await?;
+        }
         let (theme, problems) = self.themes.load(&self.model.settings().theme.clone(), self.appearance);
         self.theme = theme;
         for problem in problems {
@@ -239,11 +310,11 @@ impl Screen {
         Ok(())
     }
 
-    /// Lets `work` go on beside the screen; what it comes to is a message.
-    fn beside(&self, work: impl Future<Output = Msg> + Send + 'static) {
-        let msgs = self.msgs.clone();
+    /// Lets `work` go on beside the screen, which never waits for a disk or a program.
+    fn beside<N: Into<News>>(&self, work: impl Future<Output = N> + Send + 'static) {
+        let news = self.news.clone();
         tokio::spawn(async move {
-            let _ = msgs.send(work.await);
+            let _ = news.send(work.await.into());
         });
     }
 
@@ -260,7 +331,13 @@ impl Screen {
                 self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
             }
             Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
-            Effect::LoadDiff { task, request } => self.beside(chores::diff(handle, task, request)),
+            Effect::LoadDiff { task, request } => {
+                let marked = self.marked.clone();
+                self.beside(async move {
+                    marked.await;
+                    chores::diff(handle, task, request).await
+                });
+            }
             Effect::LoadTurns { task } => {
                 self.beside(async move { Msg::Turns { task, turns: handle.turns(task).await } });
             }
@@ -272,37 +349,52 @@ impl Screen {
                 let preview = Box::new(handle.rewind_preview(task, to, extent).await);
                 Msg::RewindPreview { task, to, extent, preview }
             }),
-            Effect::EditMessage { task, message } => match chores::said(handle, task, message).await {
-                Ok(text) => self.open_editor(Purpose::Resend(task, message), &text).await?,
-                Err(fault) => self.say(Level::Error, fault.to_string()),
-            },
-            // Waited for: what is asked for next may be compared with it.
+            Effect::SolveConflicts { tag, task, goal, how } => self.beside(async move {
+                let prepared = handle.prepare_solving(task, goal).await;
+                News::Solve(Box::new(Solve { tag, task, goal, how, prepared }))
+            }),
+            Effect::EditMessage { task, message } => self.beside(async move {
+                match chores::said(handle, task, message).await {
+                    Ok(text) => News::Edit(Purpose::Resend(task, message), text),
+                    Err(fault) => Msg::Said { level: Level::Error, text: fault.to_string() }.into(),
+                }
+            }),
             Effect::SaveSeen { task, seen } => {
-                if let Err(fault) = handle.mark_seen(task, seen).await {
-                    self.say(Level::Warning, fault.to_string());
+                if self.kept.is_some() {
+                    self.mark(task, seen);
                 }
             }
-            Effect::SaveReviews { notes } => reviews::save(&self.reviews_file, &notes),
+            Effect::SaveReviews { notes } => {
+                if let Some(kept) = &self.kept {
+                    kept.reviews.keep(&notes);
+                }
+            }
             Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
-            Effect::ListFiles { task, query } => self.beside(chores::files(self.folder(task), task, query)),
+            Effect::ListFiles { task, query } => {
+                self.beside(chores::files(&self.files, self.folder(task), task, query));
+            }
             Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
             Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
             Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
-            Effect::OpenPager { text, .. } => match self.terminal.lend(chores::read(&text)).await? {
+            Effect::OpenPager { text, .. } => match self.terminal.lend(programs::read(&text)).await? {
                 Lent::Back(Ok(())) => {}
                 Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
                 Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
             },
-            Effect::Copy { text } => self.copy(&text).await,
+            Effect::Copy { text } => self.copy(text),
             Effect::Notify { title, body } => self.notify(&title, &body),
             Effect::SetTitle { title } => self.terminal.set_title(&title),
             Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
             Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
-            Effect::SaveDrafts { drafts } => drafts::save(&self.drafts_file, drafts),
+            Effect::SaveDrafts { drafts } => {
+                if let Some(kept) = &self.kept {
+                    kept.drafts.keep(&drafts::Drafts { drafts });
+                }
+            }
             Effect::TakeSnapshot => {
                 let (snapshot, watcher) = handle.look().await?;
                 self.watcher = watcher;
-                let _ = self.msgs.send(Msg::Snapshot(Box::new(snapshot)));
+                self.tell(Msg::Snapshot(Box::new(snapshot)));
             }
             Effect::ListProjects => {
                 let projects = Arc::clone(&self.options.projects);
@@ -321,12 +413,12 @@ impl Screen {
     }
 
     async fn open_editor(&mut self, purpose: Purpose, text: &str) -> Result<(), Fault> {
-        match self.terminal.lend(chores::edit(text)).await? {
+        match self.terminal.lend(programs::edit(text)).await? {
             Lent::Back(Ok(text)) => {
-                let _ = self.msgs.send(Msg::Edited { purpose, text: Some(text) });
+                self.tell(Msg::Edited { purpose, text: Some(text) });
             }
             Lent::Back(Err(fault)) => {
-                let _ = self.msgs.send(Msg::Edited { purpose, text: None });
+                self.tell(Msg::Edited { purpose, text: None });
                 self.say(Level::Error, fault.to_string());
             }
             Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
@@ -334,24 +426,63 @@ impl Screen {
         Ok(())
     }
 
-    async fn copy(&mut self, text: &str) {
+    /// Keeps what was seen, one after the other.
+    fn mark(&mut self, task: TaskId, seen: Seen) {
+        let (before, handle, news) = (self.marked.clone(), self.options.handle.clone(), self.news.clone());
+        let marking = tokio::spawn(async move {
+            before.await;
+            if let Err(fault) = handle.mark_seen(task, seen).await {
+                let _ = news.send(Msg::Said { level: Level::Warning, text: fault.to_string() }.into());
+            }
+        });
+        self.marked = marking.map(drop).boxed().shared();
+    }
+
+    /// Lets the person solve the conflicts of a task's work, then merges it.
+    async fn solve(&mut self, solve: Solve) -> Result<(), Fault> {
+        let Solve { tag, task, goal: into, how, prepared } = solve;
+        let edited = match prepared {
+            Ok(solving) => match self.terminal.lend(programs::edit_files(&solving.files)).await? {
+                Lent::Back(edited) => edited,
+                Lent::Stopped(stop) => {
+                    self.end = Some(End::Stopped(stop.exit_code()));
+                    return Ok(());
+                }
+            },
+            Err(fault) => Err(fault),
+        };
+        let handle = self.options.handle.clone();
+        self.beside(async move {
+            let outcome = match edited {
+                Ok(()) => handle.command(Command::Merge { task, into, how, conflicts: OnConflict::Solved }).await,
+                Err(fault) => Err(fault),
+            };
+            Msg::Reply { tag, outcome }
+        });
+        Ok(())
+    }
+
+    fn copy(&mut self, text: String) {
         let surroundings = self.terminal.capabilities().surroundings.clone();
-        let steps = match clipboard::plan(text, &surroundings, is_installed) {
+        let steps = match clipboard::plan(&text, &surroundings, is_installed) {
             Ok(steps) => steps,
             Err(error) => return self.say(Level::Warning, error.to_string()),
         };
-        for step in steps {
-            let worked = match &step {
-                clipboard::Step::Program { program, arguments } => {
-                    chores::feed(&self.options.ids, program, arguments, text).await
-                }
-                clipboard::Step::Terminal(_) => self.terminal.copy(&step),
-            };
-            if worked {
-                return;
-            }
+        if let [clipboard::Step::Terminal(_), ..] = steps[..] {
+            return self.copy_through_terminal(&steps);
         }
-        self.say(Level::Warning, "the text could not be put on the clipboard".to_owned());
+        let news = self.news.clone();
+        tokio::spawn(async move {
+            if let Some(left) = programs::copy(steps, &text).await {
+                let _ = news.send(News::Copy(left));
+            }
+        });
+    }
+
+    fn copy_through_terminal(&mut self, steps: &[clipboard::Step]) {
+        if !steps.iter().any(|step| self.terminal.copy(step)) {
+            self.say(Level::Warning, "the text could not be put on the clipboard".to_owned());
+        }
     }
 
     fn notify(&mut self, title: &str, body: &str) {
@@ -365,13 +496,13 @@ impl Screen {
             self.terminal.bell();
         }
         if let Some(command) = self.options.notify.command.clone() {
-            let (ids, msgs) = (self.options.ids.clone(), self.msgs.clone());
+            let (ids, news) = (self.options.ids.clone(), self.news.clone());
             let (notice, complained) = (format!("{title}: {body}"), Arc::clone(&self.complained));
             tokio::spawn(async move {
-                if let Err(text) = chores::tell(&ids, &command, &notice).await
+                if let Err(text) = programs::tell(&ids, &command, &notice).await
                     && !complained.swap(true, Ordering::Relaxed)
                 {
-                    let _ = msgs.send(Msg::Said { level: Level::Warning, text });
+                    let _ = news.send(Msg::Said { level: Level::Warning, text }.into());
                 }
             });
         }

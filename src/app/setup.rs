@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,7 @@ use crate::git::fresh;
 use crate::model::conversation::Wire;
 use crate::provider::http::{HttpProvider, Timeouts};
 use crate::provider::{Catalogue, Credential, Listed, Provider as _};
-use crate::term::{Event, Options as TermOptions, Reason, Surroundings, Terminal};
+use crate::term::{Event, Hush, Options as TermOptions, Reason, Stop, StopSignal, Surroundings, Terminal};
 use crate::theme::Appearance;
 use crate::ui::Cx;
 use crate::ui::setup::{self, Attempt, Effect, Msg, Offered, Reached, State};
@@ -102,6 +103,52 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
     };
     terminal.close().await;
     Ok(end)
+}
+
+/// Asks the same questions in lines: `say` shows one, `lines` brings what is typed. What is secret is typed unseen.
+pub async fn set_up_in_lines(
+    start: Start,
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+    lines: &mut mpsc::UnboundedReceiver<std::io::Result<String>>,
+    mut say: impl FnMut(&str),
+) -> Result<End, Fault> {
+    let mut state = State::new(start);
+    let deaf = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
+    let mut hung_up = signal(SignalKind::hangup()).map_err(deaf)?;
+    let mut terminated = signal(SignalKind::terminate()).map_err(deaf)?;
+    loop {
+        let question = state.question();
+        question.lines.iter().for_each(|line| say(line));
+        let hush = question.secret.then(Hush::begin);
+        // A signal must not leave a terminal behind that shows nothing.
+        let typed = tokio::select! {
+            line = lines.recv() => line,
+            _ = tokio::signal::ctrl_c() => None,
+            _ = hung_up.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
+            _ = terminated.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
+        };
+        drop(hush);
+        let Some(typed) = typed else { return Ok(End::Quit) };
+        let line = typed.map_err(|error| Fault::environment(format!("cannot read what is typed: {error}")))?;
+        match state.answer(&line) {
+            None => {}
+            Some(Effect::Finish(decided)) => return Ok(End::Decided(decided)),
+            Some(Effect::Skip) => return Ok(End::Skipped),
+            Some(Effect::Quit) => return Ok(End::Quit),
+            Some(Effect::Try(attempt)) => {
+                say("Asking\u{2026}");
+                let tried = try_out(attempt, Arc::clone(&clock)).await;
+                state.update(Msg::Tried(tried));
+            }
+            Some(Effect::MakeRepository) => {
+                let made = fresh::begin(&folder).map_err(|error| Fault::from(error).to_string());
+                if let Some(Effect::Skip) = state.update(Msg::Made(made)) {
+                    return Ok(End::Skipped);
+                }
+            }
+        }
+    }
 }
 
 /// Asks the endpoint which models it has. A key that is not accepted is found out here.

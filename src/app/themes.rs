@@ -15,7 +15,9 @@ pub(super) struct Themes {
     folder: PathBuf,
     depth: ColourDepth,
     glyphs: &'static Glyphs,
-    _watcher: Option<RecommendedWatcher>,
+    watcher: Option<RecommendedWatcher>,
+    /// Whether the folder itself is watched, and not only the place where it would appear.
+    inside: bool,
 }
 
 impl Themes {
@@ -23,7 +25,21 @@ impl Themes {
     pub(super) fn new(folder: PathBuf, changed: mpsc::UnboundedSender<()>) -> Self {
         let watcher = watch(&folder, changed);
         let var = |name: &str| std::env::var(name).ok();
-        Self { folder, depth: ColourDepth::detect(var), glyphs: Glyphs::detect(var), _watcher: watcher }
+        let (depth, glyphs) = (ColourDepth::detect(var), Glyphs::detect(var));
+        let mut themes = Self { folder, depth, glyphs, watcher, inside: false };
+        themes.look_inside();
+        themes
+    }
+
+    /// Watches the folder once it is there. To be called whenever something changed: most people never make one.
+    pub(super) fn look_inside(&mut self) {
+        if !self.folder.is_dir() {
+            self.inside = false;
+        } else if !self.inside
+            && let Some(watcher) = &mut self.watcher
+        {
+            self.inside = watcher.watch(&self.folder, RecursiveMode::NonRecursive).is_ok();
+        }
     }
 
     /// Returns the names that can be chosen besides [`AUTO`].
@@ -70,16 +86,19 @@ impl Themes {
 }
 
 fn watch(folder: &Path, changed: mpsc::UnboundedSender<()>) -> Option<RecommendedWatcher> {
-    // Without a folder there is nothing to watch: most people never make one.
-    if !folder.is_dir() {
-        return None;
-    }
+    let own = folder.to_owned();
     let mut watcher = notify::recommended_watcher(move |news: notify::Result<notify::Event>| {
-        if news.is_ok_and(|news| !news.kind.is_access()) {
+        // The folder above holds more than themes; what happens to the rest of it is nobody's news here.
+        let concerns = |news: &notify::Event| news.paths.iter().any(|path| path.starts_with(&own));
+        if news.is_ok_and(|news| !news.kind.is_access() && concerns(&news)) {
             let _ = changed.send(());
         }
     })
     .ok()?;
-    watcher.watch(folder, RecursiveMode::NonRecursive).ok()?;
+    watcher.watch(folder.parent()?, RecursiveMode::NonRecursive).ok()?;
     Some(watcher)
 }
+
+#[cfg(test)]
+#[path = "themes_tests.rs"]
+mod tests;

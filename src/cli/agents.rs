@@ -43,6 +43,7 @@ struct Row<'a> {
     disallowed_tools: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_turns: Option<u64>,
+    review: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<MicroUsd>,
     errors: Vec<String>,
@@ -103,6 +104,7 @@ fn row(entry: &Entry, default: bool) -> Row<'_> {
             .map(|profile| profile.disallowed_tools.iter().map(word).collect())
             .unwrap_or_default(),
         max_turns: profile.and_then(|profile| profile.max_turns),
+        review: profile.and_then(|profile| profile.review),
         budget: profile.and_then(|profile| profile.budget),
         errors: entry.read.as_ref().err().into_iter().flatten().map(ToString::to_string).collect(),
         warnings: entry.warnings.iter().map(ToString::to_string).collect(),
@@ -129,6 +131,7 @@ fn show(console: &mut Console, row: &Row<'_>) -> Result<(), crate::cli::console:
         facts.push(format!("without {}", row.disallowed_tools.join(", ")));
     }
     facts.extend(row.max_turns.map(|turns| text::count(usize::try_from(turns).unwrap_or(usize::MAX), "turn", "turns")));
+    facts.extend(row.review.map(|review| if review { "reviewed by you" } else { "not reviewed" }.to_owned()));
     facts.extend(row.budget.map(|budget| format!("up to {budget}")));
     if !facts.is_empty() {
         console.line(&format!("    {}", facts.join("; ")))?;

@@ -1,14 +1,17 @@
-//! `mxd check`: reads every file of a project and says what is wrong with it.
+//! `mxd check`: reads every file of a project and says what is wrong with it. A list of projects that cannot be read is a
+//! finding like others: what there is of each project is looked at all the same.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
-use crate::base::{Clock, SystemClock, text};
+use crate::base::{Clock, Fault, ProjectId, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
-use crate::cli::place::{self, Here, Located, home, registry, the_disk};
-use crate::config::paths::Home;
+use crate::cli::place::{self, Here, home, registry, the_disk};
+use crate::config::paths::{Home, ProjectFolder};
 use crate::config::{Layer, LayerFile, Severity as ConfigSeverity, holds_secret};
+use crate::model::Project;
 use crate::store::StoreError;
 use crate::store::check::{Outcome as Mended, Places, Repair, Report, Severity, check};
 use crate::store::lock::{EngineLock, LockError};
@@ -25,30 +28,24 @@ pub struct Args {
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let home = home()?;
-    let mut problems = check_settings(console, here, &home, args.repair)?;
-    let located = if args.all { None } else { here.try_located(&home)? };
-    if let (None, false, Ok(place)) = (&located, args.all, here.repository()) {
-        console.line(&format!(
-            "note: {} is not registered yet (`mxd init` does that); these are the projects that are",
-            place.top.display()
-        ))?;
-    }
-    let projects = match located {
-        Some(located) => vec![located],
-        None => registry(&home)
-            .list()?
-            .into_iter()
-            .map(|project| Located { folder: home.project(project.id), project })
-            .collect(),
+    let listed = registry(&home).list();
+    let files = match &listed {
+        Ok(_) => here.config_files(&home)?,
+        Err(_) => here.shared_config_files(&home)?,
     };
-    if projects.is_empty() {
-        console.line("no repository is registered yet; there is nothing else to check")?;
-    }
-    for located in &projects {
-        problems |= match check_project(console, located, args.repair) {
+    let mut problems = check_settings(console, files, args.repair)?;
+    let folders = match listed {
+        Ok(listed) => registered(console, here, &home, listed, args.all)?,
+        Err(error) => {
+            problems = true;
+            unlisted(console, &home, error)?
+        }
+    };
+    for folder in &folders {
+        problems |= match check_project(console, folder, args.repair) {
             // One project that cannot be checked says nothing about the others.
-            Err(Failure::Fault(fault)) if projects.len() > 1 => {
-                console.line(&format!("error: {}: not checked: {}", located.project.name, fault.message))?;
+            Err(Failure::Fault(fault)) if folders.len() > 1 => {
+                console.line(&format!("error: {}: not checked: {}", folder.name, fault.message))?;
                 true
             }
             checked => checked?,
@@ -58,10 +55,58 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     Ok(if problems { exit::PROBLEMS } else { 0 })
 }
 
+/// A project that is looked at.
+struct Checked {
+    name: String,
+    /// Where its repository is, if that is known.
+    repository: Option<PathBuf>,
+    folder: ProjectFolder,
+}
+
+/// Returns the project of this place, or every one.
+fn registered(
+    console: &mut Console,
+    here: &Here,
+    home: &Home,
+    listed: Vec<Project>,
+    all: bool,
+) -> Result<Vec<Checked>, Failure> {
+    let located = if all { None } else { here.try_located(home)? };
+    if let (None, false, Ok(place)) = (&located, all, here.repository()) {
+        console.line(&format!(
+            "note: {} is not registered yet (`mxd init` does that); these are the projects that are",
+            place.top.display()
+        ))?;
+    }
+    let projects = located.map_or(listed, |located| vec![located.project]);
+    if projects.is_empty() {
+        console.line("no repository is registered yet; there is nothing else to check")?;
+    }
+    let checked = |project: Project| Checked {
+        folder: home.project(project.id),
+        name: project.name,
+        repository: Some(project.path),
+    };
+    Ok(projects.into_iter().map(checked).collect())
+}
+
+/// Says what is wrong with the list of projects, and returns those whose data there is all the same.
+fn unlisted(console: &mut Console, home: &Home, error: StoreError) -> Result<Vec<Checked>, Failure> {
+    let fault = Fault::from(error);
+    console.line(&format!("error: {}", fault.message))?;
+    fault.hints.iter().try_for_each(|hint| console.line(&format!("  hint: {hint}")))?;
+    let entries = fs::read_dir(home.project_folders()).into_iter().flatten().flatten();
+    let mut ids: Vec<ProjectId> =
+        entries.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok())).collect();
+    ids.sort();
+    let checked = |id: ProjectId| Checked { name: id.to_string(), repository: None, folder: home.project(id) };
+    Ok(ids.into_iter().map(checked).collect())
+}
+
 /// Checks the settings files. Tells whether something is wrong with them.
-fn check_settings(console: &mut Console, here: &Here, home: &Home, repair: bool) -> Result<bool, Failure> {
+fn check_settings(console: &mut Console, files: Vec<(Layer, PathBuf)>, repair: bool) -> Result<bool, Failure> {
     let mut wrong = false;
-    for (layer, path) in here.config_files(home)? {
+    for (layer, path) in files {
         let Some(bytes) = place::read(&path)? else { continue };
         for problem in LayerFile::read(layer, &path, &bytes).problems() {
             wrong |= problem.severity() == ConfigSeverity::Error;
@@ -87,8 +132,8 @@ fn check_settings(console: &mut Console, here: &Here, home: &Home, repair: bool)
     Ok(wrong)
 }
 
-fn check_project(console: &mut Console, located: &Located, repair: bool) -> Result<bool, Failure> {
-    let Located { project, folder } = located;
+fn check_project(console: &mut Console, checked: &Checked, repair: bool) -> Result<bool, Failure> {
+    let Checked { name, repository, folder } = checked;
     let now = SystemClock.now();
     // Mending writes, and only one process may.
     let _lock = if repair { Some(EngineLock::acquire(&folder.lock(), now)?) } else { None };
@@ -96,7 +141,7 @@ fn check_project(console: &mut Console, located: &Located, repair: bool) -> Resu
         Repair::Yes { now }
     } else if let Some(holder) = EngineLock::holder(&folder.lock())? {
         let busy = LockError::Held(holder);
-        console.line(&format!("note: {}: {busy}; what it has not finished is no damage", project.name))?;
+        console.line(&format!("note: {name}: {busy}; what it has not finished is no damage"))?;
         Repair::Busy
     } else {
         Repair::No
@@ -104,12 +149,11 @@ fn check_project(console: &mut Console, located: &Located, repair: bool) -> Resu
     let places = Places { tree: folder.tree(), sessions: folder.sessions(), blobs: folder.blobs() };
     let report = check(&the_disk(), &places, repair)?;
     tell(console, &report)?;
-    if !project.path.is_dir() {
-        console.line(&format!("warning: {}: the repository's folder is gone", project.path.display()))?;
+    if let Some(path) = repository.as_ref().filter(|path| !path.is_dir()) {
+        console.line(&format!("warning: {}: the repository's folder is gone", path.display()))?;
     }
     let summary = format!(
-        "{}: {}, {}, {}",
-        project.name,
+        "{name}: {}, {}, {}",
         text::count(report.sessions, "session", "sessions"),
         text::count(report.events, "event", "events"),
         text::count(report.blobs, "blob", "blobs")

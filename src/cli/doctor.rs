@@ -148,7 +148,8 @@ fn tell(console: &mut Console, findings: &[Finding], json: bool) -> Result<(), F
                 Remedy::Run(command) => format!("`{command}`"),
                 Remedy::Do(what) => what.clone(),
             };
-            console.line(&format!("{:<7}  {:<width$}    try: {line}", "", ""))?;
+            let head = if line.starts_with("or ") { "" } else { "try: " };
+            console.line(&format!("{:<7}  {:<width$}    {head}{line}", "", ""))?;
         }
     }
     if !json {
@@ -163,14 +164,4 @@ fn tell(console: &mut Console, findings: &[Finding], json: bool) -> Result<(), F
         })?;
     }
     console.finish()
-}
-
-/// Returns a text as one word of a shell's command line.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | '+');
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

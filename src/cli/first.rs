@@ -2,8 +2,11 @@
 //! where what it decides is written.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
+
+use tokio::sync::mpsc;
 
 use crate::app::setup::{self, Decided, Needs, Start, Vendor, Way};
 use crate::base::{Clock, Fault, SystemClock, text};
@@ -79,7 +82,7 @@ impl Findings {
         if self.is_set_up {
             "Next: `mxd`, and say what you want done; or `mxd run \"what you want\"`."
         } else if self.servers.is_empty() {
-            "Next: `mxd` asks for what is missing; or set ANTHROPIC_API_KEY or OPENAI_API_KEY; `mxd demo` needs neither."
+            "Next: `mxd` or, without a screen, `mxd --plain` asks for what is missing; or set ANTHROPIC_API_KEY or OPENAI_API_KEY; `mxd demo` needs neither."
         } else {
             "Next: `mxd` offers the local server; or set ANTHROPIC_API_KEY or OPENAI_API_KEY."
         }
@@ -135,10 +138,9 @@ pub enum Then {
     Leave(u8),
 }
 
-/// Asks what is missing before the screen can be of use: a repository, a way to reach a model.
-pub async fn guide(here: &Here, home: &Home, settings: &Settings, always: bool) -> Result<Then, Failure> {
-    let folder = here.folder()?;
-    let no_repository = match Place::of(&folder) {
+/// Finds out what is missing before anything can be of use: a repository, a way to reach a model. Nothing: nothing is.
+async fn missing(here: &Here, home: &Home, settings: &Settings, always: bool) -> Result<Option<Start>, Failure> {
+    let no_repository = match Place::of(&here.folder()?) {
         Ok(place) => {
             // What cannot be worked on is said before anything is asked.
             if here.try_located(home)?.is_none() {
@@ -151,7 +153,7 @@ pub async fn guide(here: &Here, home: &Home, settings: &Settings, always: bool) 
     };
     let asks = always || !is_set_up(settings);
     if no_repository.is_none() && !asks {
-        return Ok(Then::Open { decided: false });
+        return Ok(None);
     }
     let mut start = Start { no_repository, ..Start::default() };
     if asks {
@@ -159,14 +161,38 @@ pub async fn guide(here: &Here, home: &Home, settings: &Settings, always: bool) 
         start.found = findings.lines();
         start.ways = findings.ways(|name| std::env::var_os(name));
     }
+    Ok(Some(start))
+}
+
+/// Asks for what is missing, on the screen.
+pub async fn guide(here: &Here, home: &Home, settings: &Settings, always: bool) -> Result<Then, Failure> {
+    let Some(start) = missing(here, home, settings, always).await? else { return Ok(Then::Open { decided: false }) };
     let options = setup::Options {
         start,
-        folder,
+        folder: here.folder()?,
         home: home.clone(),
         theme: settings.theme.clone(),
         clock: Arc::new(SystemClock),
     };
-    Ok(match setup::set_up(options).await? {
+    keep(here, home, settings, setup::set_up(options).await?)
+}
+
+/// Asks for what is missing, line by line.
+pub async fn guide_in_lines(
+    console: &mut Console,
+    here: &Here,
+    home: &Home,
+    settings: &Settings,
+    lines: &mut mpsc::UnboundedReceiver<io::Result<String>>,
+) -> Result<Then, Failure> {
+    let Some(start) = missing(here, home, settings, false).await? else { return Ok(Then::Open { decided: false }) };
+    let say = |line: &str| console.note(line);
+    let end = setup::set_up_in_lines(start, here.folder()?, Arc::new(SystemClock), lines, say).await?;
+    keep(here, home, settings, end)
+}
+
+fn keep(here: &Here, home: &Home, settings: &Settings, end: setup::End) -> Result<Then, Failure> {
+    Ok(match end {
         setup::End::Decided(decided) => {
             write(here, home, settings, &decided)?;
             Then::Open { decided: true }

@@ -1,18 +1,19 @@
 //! `mxd import`: sessions of other programs, as closed tasks that can be read, searched and forked from.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::base::{Clock as _, SystemClock, TaskId, Timestamp, text};
+use crate::base::{Clock as _, ProjectId, SystemClock, TaskId, Timestamp, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::{Here, Located, home, new_ids, the_disk};
+use crate::cli::place::{Here, Located, home, new_ids, shell_word, the_disk};
 use crate::cli::tree;
+use crate::config::paths::Home;
 use crate::engine;
 use crate::import::{self, Fate, Foreign, Homes, Origin, Wanted};
 use crate::store::tree_file::TreeFile;
-use crate::store::{Blobs, EngineLock};
+use crate::store::{Blobs, EngineLock, Sessions};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -63,9 +64,13 @@ struct Row<'a> {
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let home = home()?;
-    let located = if args.list { here.located(&home)? } else { here.located_or_registered(&home)? };
-    let foreign = gather(console, args, &located)?;
-    let fates = if args.list { looked_at(console, &located, &foreign)? } else { import(&located, &foreign)? };
+    let top = here.repository()?.top;
+    let foreign = gather(console, args, &top)?;
+    let fates = if args.list {
+        looked_at(console, here.try_located(&home)?.as_ref(), &home, &foreign)?
+    } else {
+        import(&here.located_or_registered(&home)?, &foreign)?
+    };
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
     for one in &foreign {
         let Some((task, fate)) = fates.get(&(one.origin, one.session.as_str())).copied() else { continue };
@@ -87,17 +92,16 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     }
     console.finish()?;
     if !args.json {
-        console.note(&summary(&counts, args.list));
+        console.note(&summary(&counts, args));
     }
     Ok(0)
 }
 
 /// Reads everything that is wanted. A file that cannot be read is said, and hinders no other.
-fn gather(console: &mut Console, args: &Args, located: &Located) -> Result<Vec<Foreign>, Failure> {
+fn gather(console: &mut Console, args: &Args, top: &Path) -> Result<Vec<Foreign>, Failure> {
     let user = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     let homes = Homes::locate(user.as_deref(), |name| std::env::var_os(name).map(PathBuf::from));
-    let wanted =
-        if args.paths.is_empty() { Wanted::In(&located.project.path, &homes) } else { Wanted::At(&args.paths) };
+    let wanted = if args.paths.is_empty() { Wanted::In(top, &homes) } else { Wanted::At(&args.paths) };
     let files = import::candidates(wanted, args.from.map(Program::origin)).map_err(|error| {
         crate::base::Fault::user(error.to_string()).hint("name a file of lines, or a folder with such files")
     })?;
@@ -113,9 +117,16 @@ fn gather(console: &mut Console, args: &Args, located: &Located) -> Result<Vec<F
 
 type Fates<'a> = BTreeMap<(Origin, &'a str), (TaskId, Fate)>;
 
-fn looked_at<'a>(console: &mut Console, located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Failure> {
-    let tree = tree::load(console, located)?;
-    let sessions = located.sessions();
+/// Says what would become of each. Where the repository is not registered yet, everything is new.
+fn looked_at<'a>(
+    console: &mut Console,
+    located: Option<&Located>,
+    home: &Home,
+    foreign: &'a [Foreign],
+) -> Result<Fates<'a>, Failure> {
+    let tree = located.map(|located| tree::load(console, located)).transpose()?.flatten();
+    let nowhere = || Sessions::new(the_disk(), home.project(ProjectId::fresh(&new_ids())).sessions());
+    let sessions = located.map_or_else(nowhere, Located::sessions);
     let mut fates = Fates::new();
     for one in foreign {
         fates.insert((one.origin, one.session.as_str()), import::fate(tree.as_ref(), &sessions, one)?);
@@ -168,7 +179,19 @@ fn word(fate: Fate) -> &'static str {
     }
 }
 
-fn summary(counts: &BTreeMap<&'static str, usize>, list: bool) -> String {
+/// Returns the command that imports what was listed.
+fn command(args: &Args) -> String {
+    let mut command = "mxd import".to_owned();
+    for path in &args.paths {
+        command = format!("{command} {}", shell_word(&path.display().to_string()));
+    }
+    match args.from {
+        Some(program) => format!("{command} --from {}", program.origin()),
+        None => command,
+    }
+}
+
+fn summary(counts: &BTreeMap<&'static str, usize>, args: &Args) -> String {
     let count = |word: &str| counts.get(word).copied().unwrap_or(0);
     let total: usize = counts.values().sum();
     if total == 0 {
@@ -176,8 +199,11 @@ fn summary(counts: &BTreeMap<&'static str, usize>, list: bool) -> String {
     }
     let fresh = count("new") + count("grown");
     let sessions = text::count(fresh, "session", "sessions");
-    if list {
-        return format!("{sessions} of {total} can be imported: `mxd import`");
+    if args.list {
+        return match fresh {
+            0 => format!("nothing is left to import: {total} are here already"),
+            _ => format!("{sessions} of {total} can be imported: `{}`", command(args)),
+        };
     }
     let kept = match count("kept") {
         0 => String::new(),

@@ -1,11 +1,12 @@
 //! `mxd merge`: a task's work into another branch, looked at first, and back again.
 
+use crate::app::edit_files;
 use crate::base::text;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::Looked;
 use crate::cli::exit;
 use crate::cli::place::Here;
-use crate::cli::work::{find, one_command, say};
+use crate::cli::work::{Agents, Wishes, find, say, with_engine};
 use crate::engine::command::{Command, OnConflict};
 use crate::engine::review::{Goal, How, MergePreview};
 
@@ -32,6 +33,9 @@ pub struct Args {
     /// If it conflicts, send the conflicts to the task's agent.
     #[arg(long)]
     resolve: bool,
+    /// If it conflicts, open the conflicts in $EDITOR; without conflict marks left, what you made of them is merged.
+    #[arg(long, conflicts_with_all = ["resolve", "rebase", "undo", "preview"])]
+    edit: bool,
     /// The answer as JSON.
     #[arg(long)]
     json: bool,
@@ -63,14 +67,18 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Exit {
         (false, true) => How::Rebase,
         (false, false) => How::Merge,
     };
-    let conflicts = if args.resolve { OnConflict::AskAgent } else { OnConflict::Refuse };
-    let outcome = one_command(console, here, |snapshot| {
-        let task = find(snapshot, &args.task)?;
-        Ok(if args.undo {
-            Command::UndoMerge { task }
-        } else {
-            Command::Merge { task, into: args.into.goal(), how, conflicts }
-        })
+    let into = args.into.goal();
+    let outcome = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
+        let (snapshot, _) = handle.look().await?;
+        let task = find(&snapshot, &args.task)?;
+        let mut conflicts = if args.resolve { OnConflict::AskAgent } else { OnConflict::Refuse };
+        if args.edit && !handle.merge_preview(task, into).await?.conflicts.is_empty() {
+            edit_files(&handle.prepare_solving(task, into).await?.files).await?;
+            conflicts = OnConflict::Solved;
+        }
+        let command =
+            if args.undo { Command::UndoMerge { task } } else { Command::Merge { task, into, how, conflicts } };
+        Ok(handle.command(command).await?)
     })?;
     if args.json {
         console.json(&outcome)?;
@@ -106,6 +114,9 @@ fn show(console: &mut Console, found: &MergePreview) -> Result<(), Failure> {
     ))?;
     for conflict in &found.conflicts {
         console.line(&format!("conflict: {}", conflict.path.display()))?;
+    }
+    if !found.conflicts.is_empty() {
+        console.line("to be solved by its agent (--resolve) or by you (--edit)")?;
     }
     for side in &found.dirty {
         console.line(&format!("in the way: {}", side.reason))?;

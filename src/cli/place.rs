@@ -101,6 +101,15 @@ impl Here {
 
     /// Returns the settings files that apply here, whether they exist or not.
     pub fn config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
+        let mut files = self.shared_config_files(home)?;
+        if let Some(located) = self.try_located(home)? {
+            files.push((Layer::Local, located.folder.config()));
+        }
+        Ok(files)
+    }
+
+    /// Returns the settings files that apply here whether the repository is registered or not.
+    pub fn shared_config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
         let mut files = vec![(Layer::Global, home.config())];
         let place = match Place::of(&self.folder()?) {
             Ok(place) => place,
@@ -108,9 +117,6 @@ impl Here {
             Err(error) => return Err(error.into()),
         };
         files.push((Layer::Repo, RepoFiles::new(&place.top).config()));
-        if let Some(project) = registry(home).find_path(&place.top)? {
-            files.push((Layer::Local, home.project(project.id).config()));
-        }
         Ok(files)
     }
 
@@ -142,5 +148,15 @@ pub fn new_project(top: &Path, branch: &str) -> Project {
         base_branch: branch.to_owned(),
         created_at: SystemClock.now(),
         extra: serde_json::Map::new(),
+    }
+}
+
+/// Returns a text as one word of a shell's command line.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | '+');
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }

@@ -1,5 +1,5 @@
 //! `mxd --plain`: the same engine for screen readers and plain terminals. Lines are only ever added; what is typed goes to
-//! the task that was gone to last; a number answers the question that was asked last.
+//! the task that was gone to last; a number answers the question that is shown.
 
 use std::io::IsTerminal as _;
 
@@ -8,53 +8,63 @@ use tokio::sync::mpsc;
 
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::first;
+use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home};
-use crate::cli::run::Front;
+use crate::cli::run::{Front, INTERRUPTED};
 use crate::cli::work::{Agents, Wishes, runtime, with_engine};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
 use crate::engine::update::Update;
 
-const HELP: &str = "What you type goes to the task you are at. A number answers the question that was asked last.
+const HELP: &str = "What you type goes to the task you are at. A number answers the question that is shown.
 /tasks        list the tasks, numbered
 /go N         go to task N of that list
 /asks         list what waits for you
-/answer WORDS answer the question that was asked last in your own words
+/answer WORDS answer the question that is shown in your own words
 /new TITLE    make a task below the one you are at
 /stop         stop the agent of this task and what is below it
 /interrupt    cut its turn short
 /diff         how much each task has changed
-/quit         stop everything, keep everything, end";
+/quit         stop everything, keep everything, end
+Ctrl-C        interrupt the agents at work; twice: end";
 
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
-    greet(console, here)?;
+    let mut lines = typed();
+    if let Then::Leave(code) = greet(console, here, &mut lines)? {
+        return Ok(code);
+    }
     let mut out = Console::new();
     let out = &mut out;
-    let code =
-        with_engine(console, here, Agents::Start, Wishes::default(), |handle| async move { talk(out, &handle).await })?;
+    let code = with_engine(console, here, Agents::Start, Wishes::default(), |handle| async move {
+        talk(out, &handle, lines).await
+    })?;
     console.finish()?;
     Ok(code)
 }
 
-/// Says what was found, at the first start in a repository and as long as no model can be reached.
-fn greet(console: &mut Console, here: &Here) -> Result<(), Failure> {
+/// Asks for what is missing where somebody can answer. Else says what was found, at the first start in a repository and
+/// as long as no model can be reached.
+fn greet(console: &mut Console, here: &Here, lines: &mut Typed) -> Result<Then, Failure> {
     let home = home()?;
-    here.repository()?;
     let settings = here.settings(&home)?.settings;
+    if std::io::stdin().is_terminal() {
+        return runtime()?.block_on(first::guide_in_lines(console, here, &home, &settings, lines));
+    }
+    here.repository()?;
     if here.try_located(&home)?.is_some() && first::is_set_up(&settings) {
-        return Ok(());
+        return Ok(Then::Open { decided: false });
     }
     let findings = runtime()?.block_on(first::Findings::gather(&settings, &home));
     findings.lines().iter().for_each(|line| console.note(line));
     console.note(findings.next());
-    Ok(())
+    Ok(Then::Open { decided: false })
 }
 
-async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
-    let mut lines = typed();
+async fn talk(out: &mut Console, handle: &Handle, mut lines: Typed) -> Result<u8, Failure> {
     let failed = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
     let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut warned = false;
     let (snapshot, mut watcher) = handle.look().await?;
     let mut at = snapshot.root;
     let mut front = Front::new(false);
@@ -70,6 +80,7 @@ async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
             biased;
             line = lines.recv() => match line {
                 Some(Ok(line)) => {
+                    warned = false;
                     let done = obey(out, handle, &front, &mut at, line.trim()).await?;
                     out.finish()?;
                     if done {
@@ -85,6 +96,14 @@ async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
             },
             _ = terminated.recv() => return Ok(0),
+            _ = interrupted.recv() => {
+                if warned || !front.is_working() {
+                    return Ok(INTERRUPTED);
+                }
+                warned = true;
+                out.note("interrupting; once more ends");
+                front.interrupt(handle).await;
+            }
             update = watcher.next() => match update {
                 Update::Ended => return Ok(0),
                 Update::Resync => {
@@ -104,8 +123,11 @@ async fn talk(out: &mut Console, handle: &Handle) -> Result<u8, Failure> {
     }
 }
 
-/// Returns what is typed, line by line. A thread of its own waits for it: it ends with the program.
-fn typed() -> mpsc::UnboundedReceiver<std::io::Result<String>> {
+/// What is typed, line by line.
+type Typed = mpsc::UnboundedReceiver<std::io::Result<String>>;
+
+/// Returns what is typed. A thread of its own waits for it: it ends with the program.
+fn typed() -> Typed {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines() {
@@ -218,5 +240,14 @@ fn list_asks(out: &mut Console, front: &Front) -> Result<(), Failure> {
     for (choice, number) in ask.choices.iter().zip(1..) {
         out.line(&format!("  {number}. {choice}"))?;
     }
-    out.line(if ask.choices.is_empty() { "  /answer and your words" } else { "  a number, or /answer and your words" })
+    out.line(if ask.choices.is_empty() {
+        "  /answer and your words"
+    } else {
+        "  a number, or /answer and your words"
+    })?;
+    for (_, title, ask) in front.asks().skip(1) {
+        let (title, question) = (text::headline(title, 40), text::headline(&ask.question, 80));
+        out.line(&format!("after that, {title}: {question}"))?;
+    }
+    Ok(())
 }

@@ -22,7 +22,7 @@ use crate::model::event::{Body, Event};
 use crate::model::task::Status;
 
 /// The exit code of a program that was ended with Ctrl-C.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -167,9 +167,18 @@ impl Front {
         order
     }
 
-    /// Returns a question that waits for the person.
+    /// Returns what waits for the person, with the titles of those who ask.
+    pub fn asks(&self) -> impl Iterator<Item = (TaskId, &str, &Ask)> {
+        let each = |view| {
+            let view: &TaskView = view;
+            view.asks.iter().map(move |ask| (view.node.id, view.node.title.as_str(), ask))
+        };
+        self.views.values().flat_map(each)
+    }
+
+    /// Returns the question that an answer without a name is for.
     pub fn first_ask(&self) -> Option<(TaskId, Ask)> {
-        self.views.values().find_map(|view| Some((view.node.id, view.asks.first()?.clone())))
+        self.asks().next().map(|(task, _, ask)| (task, ask.clone()))
     }
 
     /// Returns how it went, as a number for scripts.
@@ -185,7 +194,11 @@ impl Front {
         }
     }
 
-    async fn interrupt(&self, handle: &Handle) {
+    pub fn is_working(&self) -> bool {
+        self.views.values().any(TaskView::is_working)
+    }
+
+    pub async fn interrupt(&self, handle: &Handle) {
         let alive: Vec<TaskId> = self.views.values().filter(|view| view.alive).map(|view| view.node.id).collect();
         for task in alive {
             // One that has just ended needs no interrupting.

@@ -65,7 +65,6 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
     let located = here.located_or_registered(home)?;
     here.repository()?.branch()?;
     let merged = settings(console, here, home)?;
-    let greeting = greeting(&merged.settings, known, decided);
     let wanted = merged.settings.clone();
     let key_places = wanted.keys.keys().filter_map(|name| {
         let place = merged.origin(&KeyPath::top("keys").child(name))?.place()?;
@@ -74,18 +73,28 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
     let key_places = key_places.collect();
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
-    let handle: Handle = engine::open(EngineOptions {
-        home: home.clone(),
-        project: located.project.clone(),
-        merged,
-        choice: Choice::default(),
-        budget: None,
-        hold: false,
-        scripted: None,
-        ids: ids.clone(),
-        clock: clock.clone(),
-    })
-    .await?;
+    let lock = located.folder.lock();
+    let read_only = EngineLock::holder(&lock)?.map(|_| engine::refusal(&lock).to_string());
+    let handle: Handle = if read_only.is_some() {
+        engine::look_on(home, located.project.clone(), &wanted).await?
+    } else {
+        engine::open(EngineOptions {
+            home: home.clone(),
+            project: located.project.clone(),
+            merged,
+            choice: Choice::default(),
+            budget: None,
+            hold: false,
+            scripted: None,
+            ids: ids.clone(),
+            clock: clock.clone(),
+        })
+        .await?
+    };
+    let greeting = match &read_only {
+        Some(_) => vec![(Level::Info, "another process works on this project: this is what it does".to_owned())],
+        None => greeting(&wanted, known, decided),
+    };
     let (chosen, place) = (home.clone(), here.clone());
     let options = Options {
         handle: handle.clone(),
@@ -98,6 +107,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
             mouse: wanted.mouse,
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
+            read_only,
             ..app::Settings::default()
         },
         notify: wanted.notify,

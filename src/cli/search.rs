@@ -41,6 +41,9 @@ pub fn search_of(located: &Located) -> Search {
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+    if args.words.iter().all(|word| word.trim().is_empty()) {
+        return Err(Fault::user("there is nothing to look for").hint("`mxd search WORDS`").into());
+    }
     let located = here.located(&home()?)?;
     let tree = tree::load(console, &located)?;
     let below = match &args.task {

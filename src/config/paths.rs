@@ -73,8 +73,13 @@ impl Home {
         self.root.join("projects.json")
     }
 
+    /// The folder with a folder for each project.
+    pub fn project_folders(&self) -> PathBuf {
+        self.root.join("projects")
+    }
+
     pub fn project(&self, id: ProjectId) -> ProjectFolder {
-        ProjectFolder { root: self.root.join("projects").join(id.to_string()) }
+        ProjectFolder { root: self.project_folders().join(id.to_string()) }
     }
 }
 

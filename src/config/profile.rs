@@ -80,6 +80,8 @@ pub struct Profile {
     pub disallowed_tools: Vec<Named>,
     pub max_turns: Option<u64>,
     pub budget: Option<MicroUsd>,
+    /// Whether the person looks at the work before it counts as done. Nothing: as the settings say.
+    pub review: Option<bool>,
     /// What its agent is told.
     pub prompt: String,
     /// What was not taken as it was written, and does no harm.
@@ -122,8 +124,19 @@ impl fmt::Display for Flaw {
 }
 
 /// The fields, by the spelling that is ours.
-const FIELDS: [&str; 10] =
-    ["name", "description", "model", "auth", "effort", "tools", "disallowed_tools", "max_turns", "budget", "prompt"];
+const FIELDS: [&str; 11] = [
+    "name",
+    "description",
+    "model",
+    "auth",
+    "effort",
+    "tools",
+    "disallowed_tools",
+    "max_turns",
+    "budget",
+    "review",
+    "prompt",
+];
 
 /// Fields of other programs that mean nothing here.
 const FOREIGN: [&str; 12] = [
@@ -165,6 +178,7 @@ impl Profile {
             disallowed_tools: Vec::new(),
             max_turns: None,
             budget: None,
+            review: None,
             prompt: parsed.body.trim().to_owned(),
             warnings: Vec::new(),
             file: file.to_owned(),
@@ -216,6 +230,15 @@ impl Profile {
         }
     }
 
+    /// Tells whether work with this profile is looked at before it counts as done, where `usual` is what the settings say.
+    /// A repository can ask for a review, and cannot do without one that the person wants.
+    pub fn review_within(&self, usual: bool) -> bool {
+        match self.source {
+            Source::BuiltIn | Source::User => self.review.unwrap_or(usual),
+            Source::Project => usual || self.review == Some(true),
+        }
+    }
+
     fn take(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
         let Some(field) = reader.field(entry) else { return };
         if self.lines.insert(field, entry.line).is_some() {
@@ -235,6 +258,7 @@ impl Profile {
             "disallowed_tools" => self.disallowed_tools = reader.names(field, entry).unwrap_or_default(),
             "max_turns" => self.max_turns = reader.number(field, entry),
             "budget" => self.budget = reader.dollars(field, entry),
+            "review" => self.review = reader.flag(field, entry),
             "prompt" => {
                 let prompt = reader.text(field, entry).unwrap_or_default();
                 self.prompt = if self.prompt.is_empty() { prompt } else { format!("{prompt}\n\n{}", self.prompt) };
@@ -330,6 +354,21 @@ impl Reader<'_> {
             self.fail(Some(entry.line), Trouble::Wrong { field, expected: "a whole number, 1 or more" });
         }
         number
+    }
+
+    fn flag(&mut self, field: &'static str, entry: &Entry) -> Option<bool> {
+        let flag = match &entry.value {
+            Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" => Some(true),
+                "false" | "no" | "off" => Some(false),
+                _ => None,
+            },
+            Value::List(_) | Value::Nested => None,
+        };
+        if flag.is_none() {
+            self.fail(Some(entry.line), Trouble::Wrong { field, expected: "true or false" });
+        }
+        flag
     }
 
     fn dollars(&mut self, field: &'static str, entry: &Entry) -> Option<MicroUsd> {

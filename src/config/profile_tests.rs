@@ -12,7 +12,7 @@ fn names(named: &[Named]) -> Vec<&str> {
 #[test]
 fn a_file_of_ours_says_everything() {
     let text = "---\nname: scout\ndescription: Looks\nmodel: m-1\nauth: cheap\neffort: high\ntools: [read_file, search]\n\
-                disallowed_tools: bash\nmax_turns: 40\nbudget: $2.50\n---\n\nLook, do not touch.\n";
+                disallowed_tools: bash\nmax_turns: 40\nbudget: $2.50\nreview: yes\n---\n\nLook, do not touch.\n";
     let profile = read(Source::User, text).unwrap();
     assert_eq!(profile.full_name(), "user:scout");
     assert_eq!((profile.description.as_str(), profile.model.as_deref()), ("Looks", Some("m-1")));
@@ -20,6 +20,7 @@ fn a_file_of_ours_says_everything() {
     assert_eq!(names(profile.tools.as_deref().unwrap()), ["read_file", "search"]);
     assert_eq!(names(&profile.disallowed_tools), ["bash"]);
     assert_eq!((profile.max_turns, profile.budget), (Some(40), MicroUsd::from_dollars(2.5)));
+    assert_eq!(profile.review, Some(true));
     assert_eq!(profile.prompt, "Look, do not touch.");
     assert_eq!(profile.place("model"), "agents/x.md:4");
     assert_eq!(profile.warnings, []);
@@ -97,4 +98,18 @@ fn a_kept_name_says_where_the_profile_comes_from() {
     assert_eq!(split_name("builtin: engineer"), (Some(Source::BuiltIn), "engineer"));
     assert_eq!(split_name(" scout "), (None, "scout"));
     assert_eq!(split_name("other:scout"), (None, "other:scout"));
+}
+
+#[test]
+fn a_repository_can_ask_for_a_review_and_not_do_without_one() {
+    let review = |source, word: &str| read(source, &format!("---\nreview: {word}\n---\np")).unwrap();
+    for usual in [true, false] {
+        assert!(review(Source::User, "true").review_within(usual));
+        assert!(!review(Source::User, "false").review_within(usual));
+        assert!(review(Source::Project, "on").review_within(usual));
+        assert_eq!(review(Source::Project, "off").review_within(usual), usual);
+        assert_eq!(read(Source::User, "---\nmodel: m\n---\np").unwrap().review_within(usual), usual);
+    }
+    let error = read(Source::User, "---\nreview: maybe\n---\np").unwrap_err();
+    assert_eq!(error, ["agents/x.md:2: review must be true or false"]);
 }

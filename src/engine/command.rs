@@ -248,6 +248,9 @@ pub enum OnConflict {
     Refuse,
     /// Nothing is changed, and the agent gets a message with the files and both sides.
     AskAgent,
+    /// The person has solved them, in the files that [`crate::engine::Handle::prepare_solving`] named: the task's branch
+    /// takes the target in with that, is checked, and is merged.
+    Solved,
 }
 
 /// What a command came to.

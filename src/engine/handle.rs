@@ -7,7 +7,7 @@ use crate::engine::command::{Command, Outcome};
 use crate::engine::driver::Incoming;
 use crate::engine::feed::Watcher;
 use crate::engine::reading::{Reader, Spot};
-use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
+use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, Solving, TaskDiff, TurnView};
 use crate::engine::snapshot::Snapshot;
 use crate::store::{Blobs, Sessions};
 
@@ -65,6 +65,12 @@ impl Handle {
     /// Finds out what bringing a task's work into another branch would do.
     pub async fn merge_preview(&self, task: TaskId, goal: Goal) -> Result<MergePreview, Fault> {
         self.reader.merge_preview(&self.spot(task).await?, goal).await
+    }
+
+    /// Writes drafts of what a task's work conflicts about, for the person to solve, and says where. Then
+    /// [`crate::engine::command::OnConflict::Solved`] merges.
+    pub async fn prepare_solving(&self, task: TaskId, goal: Goal) -> Result<Solving, Fault> {
+        self.reader.prepare_solving(&self.spot(task).await?, goal).await
     }
 
     /// Finds out what going back to after a turn would undo, and what not. Nothing: to before the first one.

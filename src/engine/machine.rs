@@ -98,6 +98,8 @@ struct Life {
     asked_above: Option<TaskId>,
     /// How often in a row the disk refused something.
     refusals: u32,
+    /// The disk refused something that is tried again after a pause.
+    tries_again: bool,
     diff: Option<crate::engine::snapshot::DiffStat>,
     drift: Option<crate::engine::review::Drift>,
     clashes: Vec<crate::engine::review::Clash>,
@@ -105,6 +107,8 @@ struct Life {
     measuring: bool,
     /// A change to it is under way that must not be disturbed.
     edited: bool,
+    /// How many merges are writing files where it works.
+    receiving: usize,
     /// The person stopped it, and its session does not say so yet.
     halting: bool,
     /// It was stopped once more while it was stopping: what was said in between is not heeded either.
@@ -122,11 +126,11 @@ struct Life {
 impl Life {
     /// Tells whether nothing will happen here by itself. An agent that sleeps and is alive waits for a process of its own,
     /// or is about to leave: both are followed by something, unless it waits for the person as well. A question that
-    /// answers itself is no reason to stop waiting for it.
+    /// answers itself is no reason to stop waiting for it, and neither is a disk that may be written again.
     fn is_quiet(&self) -> bool {
         let asks = &self.state.asks;
         let rests = self.run.as_ref().is_none_or(|run| run.is_asleep() && !asks.is_empty());
-        rests && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
+        rests && !self.tries_again && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
     }
 }
 

@@ -29,6 +29,7 @@ use crate::model::work::{How, Landing, Work};
 use crate::process::{self, Environment};
 use crate::provider::Provider;
 use crate::store::digest::Summary;
+use crate::store::replace;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
 use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError};
@@ -60,6 +61,9 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
     let (records, spill) = (folder.root().join("running"), folder.root().join("spill"));
     clean_up(&records, &spill).await;
+    for place in [home.root(), folder.root(), &folder.sessions(), &folder.blobs()] {
+        replace::sweep(&RealDisk, place);
+    }
 
     let (incoming, inbox) = mpsc::unbounded_channel();
     let (knocks, knocked) = mpsc::unbounded_channel();
@@ -87,6 +91,9 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let git = |error: crate::git::Error| Fault::environment(error.to_string());
     let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(&records)).await.map_err(git)?;
     let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(git)?;
+    if let Err(error) = worktrees.break_locks().await {
+        tracing::warn!(%error, "locks that a killed process left could not be removed");
+    }
     tidy(&worktrees, &tree).await;
     settle_landings(&worktrees, &store, &tree, &summaries, clock.as_ref()).await;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{EventId, MessageId, TaskId, Timestamp, TurnId};
 pub use crate::git::diff::{Cut, Diff, FileDiff, FileStatus, Hunk, Kind, Line, LineKind, Version, Whitespace};
-pub use crate::git::merge::{Conflict, ConflictKind, Excerpt};
+pub use crate::git::merge::{Conflict, ConflictKind, Excerpt, Solving};
 pub use crate::model::work::{Comment, Extent, How, Landing, Receipt, Round, Side};
 
 /// What is compared with what.
@@ -141,6 +141,8 @@ pub struct DirtySide {
 pub struct MergePreview {
     pub task: TaskId,
     pub branch: String,
+    /// The commit that the branch is at.
+    pub commit: String,
     pub target: String,
     /// Commits that the target would get.
     pub ahead: usize,

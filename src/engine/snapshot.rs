@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::engine::review::{Clash, Drift, Landing, Receipt};
 use crate::model::event::BackgroundRef;
-use crate::model::fold::{ContextSize, UsageTotals};
+use crate::model::fold::{ContextSize, RunningProcess, SessionState, UsageTotals};
 use crate::model::live::Activity;
 use crate::model::message::Message;
 use crate::model::task::TaskNode;
@@ -147,6 +147,23 @@ impl TaskView {
             drift: None,
             can_redo: false,
             rounds: 0,
+        }
+    }
+
+    /// Returns the view of a task as far as its session tells it: all but what its run is doing.
+    pub fn kept(node: TaskNode, state: &SessionState) -> Self {
+        Self {
+            asks: state.asks.iter().cloned().collect(),
+            unread: state.messages.iter().filter(|message| message.from.is_visible()).cloned().collect(),
+            usage: state.usage.clone(),
+            turns: state.turns.ended,
+            processes: state.background.iter().map(RunningProcess::reference).collect(),
+            last: state.activity.at,
+            receipt: state.work.receipt.clone(),
+            landing: state.work.landing.clone(),
+            can_redo: state.work.rewound.is_some(),
+            rounds: state.work.rounds,
+            ..Self::of(node)
         }
     }
 

@@ -19,6 +19,7 @@ use git2::Oid;
 use super::error::{Error, blocking};
 use super::program::{Call, Checkout};
 use super::smudge::has_filter;
+use super::step::step;
 use super::worktree_files::remove_if_there;
 
 /// Our index beside the checkout's own.
@@ -113,11 +114,14 @@ pub(super) async fn include_also(checkout: &Checkout, paths: &[PathBuf]) -> Resu
 async fn store(checkout: &Checkout, changed: &BTreeSet<OsString>, git: impl Fn(&[&str]) -> Call) -> Result<Oid, Error> {
     let tree = checkout.git_dir.join(TREE);
     remove_if_there(&tree)?;
+    step("the tree of our index is forgotten");
     if !changed.is_empty() {
         let input = lines(changed);
         git(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"]).input(input).run().await?;
+        step("our index is brought up to date");
     }
     let id = git(&["write-tree"]).line().await?;
+    step("a tree is written");
     fs::write(&tree, &id).map_err(Error::disk("write", &tree))?;
     Oid::from_str(&id).map_err(Error::read(&checkout.path))
 }

@@ -95,7 +95,7 @@ pub(super) fn conflicts(repository: &Repository, index: &Index) -> Result<Vec<Co
     Ok(conflicts)
 }
 
-fn kind(repository: &Repository, conflict: &IndexConflict) -> ConflictKind {
+pub(super) fn kind(repository: &Repository, conflict: &IndexConflict) -> ConflictKind {
     let IndexConflict { ancestor, our, their } = conflict;
     let format = |entry: &IndexEntry| entry.mode & FORMAT;
     match (our, their) {

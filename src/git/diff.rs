@@ -59,7 +59,8 @@ impl Default for Wish {
             context: 3,
             only: Vec::new(),
             most_files: 3_000,
-            most_lines: 20_000,
+            // A file of 50,000 lines that changed in each of them, both sides and all.
+            most_lines: 100_000,
             most_columns: 4_000,
             most_bytes: 16 << 20,
         }

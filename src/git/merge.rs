@@ -8,6 +8,7 @@
 mod apply;
 mod land;
 mod recover;
+mod solve;
 
 use std::path::PathBuf;
 
@@ -22,7 +23,9 @@ use super::worktree::Worktrees;
 use crate::base::TaskId;
 pub use crate::model::work::How;
 pub use land::{Side, Sides};
+pub(super) use recover::announced_targets;
 pub use recover::{Recovered, Undoable};
+pub use solve::Solving;
 
 /// A branch to be brought into another.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ pub struct Landing {
     pub how: How,
     /// The message of the commit that is made. A rebase keeps each commit's own.
     pub message: String,
+    /// The commit that the branch is expected at. Nothing: wherever it is.
+    pub seen: Option<String>,
 }
 
 /// What would happen.
@@ -75,6 +80,15 @@ pub enum Landed {
     Nothing,
     /// Nothing was changed.
     Conflicts(Vec<Conflict>),
+}
+
+/// What came of taking the target into a task's own branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TookIn {
+    /// The branch has everything that the target has. These files were solved by hand.
+    Done { files: Vec<PathBuf> },
+    /// There was nothing to take in.
+    Nothing,
 }
 
 impl Worktrees {

@@ -44,7 +44,9 @@ impl From<PlaceError> for Fault {
             PlaceError::NotARepository(path) => fault
                 .hint(format!("make it one with `git init {0}`", quoted(&path)))
                 .hint("or go to a folder that is in one"),
-            PlaceError::Bare(_) => fault.hint("make a clone with a checkout (`git clone`) and use that"),
+            PlaceError::Bare(path) => {
+                fault.hint(format!("make a clone with a checkout and use that: `git clone {} FOLDER`", quoted(&path)))
+            }
             PlaceError::NoCommit(top) => {
                 fault.hint(format!("make the first one with `git -C {} commit --allow-empty -m start`", quoted(&top)))
             }

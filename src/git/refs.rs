@@ -6,6 +6,7 @@ use std::path::Path;
 use git2::{ErrorCode, Oid, Repository};
 
 use super::error::Error;
+use super::step::step;
 use crate::base::TaskId;
 
 pub(super) const HEADS: &str = "refs/heads/";
@@ -45,13 +46,17 @@ pub(super) fn make_branch(repository: &Repository, branch: &str, start: &str) ->
 
 /// Moves a ref from the value that was seen, or makes one where none was seen. Somebody who was faster wins.
 pub(super) fn swap(repository: &Repository, name: &str, seen: Option<Oid>, new: Oid, log: &str) -> Result<(), Error> {
+    step("a ref is about to move");
     let done = match seen {
         Some(seen) => repository.reference_matching(name, new, true, seen, log),
         None => repository.reference(name, new, false, log),
     };
     let branch = name.strip_prefix(HEADS).unwrap_or(name).to_owned();
     match done {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            step("a ref has moved");
+            Ok(())
+        }
         Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
             Err(Error::Moved { branch })
         }

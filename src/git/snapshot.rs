@@ -18,6 +18,7 @@ use super::program::{Checkout, OURSELVES};
 use super::refs;
 use super::smudge;
 use super::status;
+use super::step::step;
 use super::worktree::Worktrees;
 use super::worktree_files::{self, Change};
 use crate::base::{TaskId, TurnId};
@@ -75,7 +76,9 @@ impl Worktrees {
     pub async fn take_snapshot(&self, task: TaskId, turn: TurnId, path: &Path, cap: u64) -> Result<Taken, Error> {
         let _place = self.place(path).await;
         let checkout = self.checkout(path).await?;
+        step("files are about to be captured");
         let captured = capture(&checkout, Some(cap), Safety::Os).await?;
+        step("files are captured");
         keep(&checkout, task, turn, captured).await
     }
 
@@ -125,7 +128,9 @@ impl Worktrees {
         if tip.as_deref() == Some(to) {
             return Ok(None);
         }
+        step("a branch is about to go back");
         checkout.git(["reset", "-q", "--mixed"]).argument(to).long(None).run_patiently().await?;
+        step("a branch went back");
         Ok(tip)
     }
 
@@ -282,6 +287,7 @@ async fn keep(checkout: &Checkout, task: TaskId, turn: TurnId, captured: Capture
         // The message may hold names that are not text, which the ordinary way of making a commit does not take.
         let whole = [&*buffer, &text].concat();
         let commit = repository.odb().and_then(|odb| odb.write(git2::ObjectType::Commit, &whole)).map_err(&failed)?;
+        step("a snapshot is written");
         let name = name(task, turn);
         refs::swap(&repository, &name, refs::target(&repository, &name)?, commit, "mxd: snapshot")?;
         let snapshot = Snapshot { turn, commit: commit.to_string(), tree, head: head_text, left_out };
@@ -306,7 +312,7 @@ fn left_out_of(message: &[u8]) -> Vec<PathBuf> {
 }
 
 /// Takes back what `escape_ascii` does.
-fn unescape(escaped: &[u8]) -> Vec<u8> {
+pub(super) fn unescape(escaped: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
     while let [first, tail @ ..] = rest {

@@ -155,6 +155,10 @@ impl Worktrees {
         &self.main
     }
 
+    pub(in crate::git) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Returns where the worktree of a task goes. The caller stores it: only a stored path is ever removed.
     pub fn path_for(&self, task: TaskId, title: &str) -> PathBuf {
         self.folder.join(super::branch::folder(task, title))

@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use git2::{Delta, DiffOptions, FileMode, Oid, Repository, Tree};
 
 use super::error::Error;
+use super::step::step;
 
 /// One file that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,10 @@ pub(super) fn remove(top: &Path, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     match fs::symlink_metadata(&whole) {
-        Ok(found) if !found.is_dir() => remove_if_there(&whole)?,
+        Ok(found) if !found.is_dir() => {
+            step("a file is about to go");
+            remove_if_there(&whole)?;
+        }
         _ => {}
     }
     let mut folder = whole.parent();
@@ -80,6 +84,7 @@ pub(super) fn remove(top: &Path, path: &Path) -> Result<(), Error> {
 pub(super) fn write(top: &Path, path: &Path, content: &[u8], mode: FileMode) -> Result<(), Error> {
     let whole = inside(top, path)?;
     let failed = || Error::disk("write", &whole);
+    step("a file is about to be written");
     let mut folder = top.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
         folder.push(part);
@@ -107,6 +112,7 @@ pub(super) fn write(top: &Path, path: &Path, content: &[u8], mode: FileMode) -> 
     let mut file = fs::File::options().write(true).create_new(true).mode(bits).open(&draft).map_err(failed())?;
     file.write_all(content).map_err(failed())?;
     keep_private(&whole, &file);
+    step("a file is written and not yet in its place");
     fs::rename(&draft, &whole).map_err(failed())
 }
 

@@ -41,7 +41,8 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
         left_out: read.bad,
     };
     let mut now = Timestamp::EPOCH;
-    for line in &read.values {
+    let own = own_part(&read.values);
+    for line in read.values.iter().filter(|line| is_own(line, own)) {
         now = value::moment(line, "timestamp").unwrap_or(now);
         let payload = line.get("payload").unwrap_or(line);
         match value::text(line, "type") {
@@ -67,6 +68,17 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
         session.started = session.items.first().map_or(Timestamp::EPOCH, |item| item.at);
     }
     Some(session)
+}
+
+/// Returns the number from which on the lines of a helper's session are its own: before it stands a copy of its parent's.
+fn own_part(lines: &[Value]) -> Option<u64> {
+    let meta = lines.iter().find(|line| value::text(line, "type") == Some("session_meta"))?;
+    value::number(meta.get("payload")?, "subagent_history_start_ordinal")
+}
+
+fn is_own(line: &Value, from: Option<u64>) -> bool {
+    let is_copied = |from| value::number(line, "ordinal").is_some_and(|ordinal| ordinal < from);
+    value::text(line, "type") == Some("session_meta") || !from.is_some_and(is_copied)
 }
 
 /// A session that goes on from another repeats the other's description behind its own: the first one counts.

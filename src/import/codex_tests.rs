@@ -140,3 +140,22 @@ fn odd_lines_are_counted_and_hurt_nobody() {
     assert_eq!(said(&session), ["heard look 1", "call f c {\"input\":\"not json\"}"]);
     assert_eq!(session.session, "rollout-2026-10-29T00-59-38-019a2d7a");
 }
+
+#[test]
+fn of_a_helper_only_what_is_its_own_is_read_and_not_the_copy_of_its_parents_words() {
+    let numbered = |number: u64, mut line: Value| {
+        line["ordinal"] = number.into();
+        line
+    };
+    let mut head = meta();
+    head["payload"]["subagent_history_start_ordinal"] = 3.into();
+    let session = read(vec![
+        numbered(0, head),
+        numbered(1, message("user", "input_text", "the parent's goal")),
+        numbered(2, message("assistant", "output_text", "the parent's plan")),
+        numbered(3, message("user", "input_text", "look at the parser")),
+        message("assistant", "output_text", "a line without a number"),
+    ]);
+    assert_eq!(said(&session), ["heard look at the parser 0", "said a line without a number"]);
+    assert_eq!((session.title.as_str(), session.left_out), ("look at the parser", 0));
+}

@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub trait DiskFile: Send {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes everything at the end. After an error an unknown part of it may be there.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Returns when the content is on the disk.
+    /// Returns when the content is on the disk, in the file that has this name.
     fn sync(&mut self) -> io::Result<()>;
     fn set_len(&mut self, len: u64) -> io::Result<()>;
     fn len(&self) -> io::Result<u64>;
@@ -57,13 +57,29 @@ pub trait Disk: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
-struct RealFile(File);
+struct RealFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl RealFile {
+    /// Fails if the name no longer leads to this file: what is written into a deleted file is on no disk.
+    fn is_where_it_was(&self) -> io::Result<()> {
+        let is_it = match fs::metadata(&self.path) {
+            Ok(named) => self.file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (named.dev(), named.ino())),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => false,
+            Err(error) => return Err(error),
+        };
+        let gone = || io::Error::new(io::ErrorKind::NotFound, "it was deleted or moved while it was open");
+        if is_it { Ok(()) } else { Err(gone()) }
+    }
+}
 
 impl DiskFile for RealFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
-            match self.0.read_at(&mut buffer[done..], offset + done as u64) {
+            match self.file.read_at(&mut buffer[done..], offset + done as u64) {
                 Ok(0) => break,
                 Ok(n) => done += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -74,19 +90,20 @@ impl DiskFile for RealFile {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        io::Write::write_all(&mut self.0, bytes)
+        io::Write::write_all(&mut self.file, bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()?;
+        self.is_where_it_was()
     }
 
     fn set_len(&mut self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.file.set_len(len)
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.0.metadata().map(|meta| meta.len())
+        self.file.metadata().map(|meta| meta.len())
     }
 }
 
@@ -98,7 +115,7 @@ impl Disk for RealDisk {
             Open::Append => options.read(true).append(true),
             Open::CreateNew => options.read(true).append(true).create_new(true).mode(0o600),
         };
-        Ok(Box::new(RealFile(options.open(path)?)))
+        Ok(Box::new(RealFile { file: options.open(path)?, path: path.to_owned() }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

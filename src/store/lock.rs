@@ -151,7 +151,7 @@ fn read_holder(file: &mut File) -> Option<Holder> {
 }
 
 /// Tells whether there is such a process. What a killed holder left in the file names nobody.
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }

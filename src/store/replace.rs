@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::StoreError;
 use crate::store::disk::{Disk, Open};
+use crate::store::lock::is_alive;
 
 /// How the name of a file ends while it is being written.
 const UNFINISHED: &str = ".mxd-tmp";
@@ -18,7 +19,7 @@ pub fn replace(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), Store
     let written = write(disk, &temporary, content)
         .and_then(|()| disk.rename(&temporary, path).map_err(StoreError::io("replace", path)));
     if let Err(error) = written {
-        // The half-made file is in nobody's way; `mxd check --repair` removes what cannot be removed now.
+        // The half-made file is in nobody's way; the next start removes what cannot be removed now.
         let _ = disk.remove(&temporary);
         return Err(error);
     }
@@ -46,7 +47,25 @@ fn unfinished_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Removes what killed processes left of unfinished replacements in a folder. What cannot be removed is in nobody's way.
+pub fn sweep(disk: &dyn Disk, folder: &Path) {
+    let names = disk.list(folder).unwrap_or_default();
+    for name in names.iter().filter(|name| is_unfinished(name) && writer(name).is_none_or(|pid| !is_alive(pid))) {
+        let _ = disk.remove(&folder.join(name));
+    }
+}
+
+/// Returns the process that an unfinished file was written by.
+fn writer(name: &OsStr) -> Option<u32> {
+    let (_, mark) = name.to_str()?.strip_suffix(UNFINISHED)?.rsplit_once('.')?;
+    mark.split_once('-')?.0.parse().ok()
+}
+
 /// Tells whether a file is what a crash left of an unfinished replacement.
 pub fn is_unfinished(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.ends_with(UNFINISHED))
 }
+
+#[cfg(test)]
+#[path = "replace_tests.rs"]
+mod tests;

@@ -1,10 +1,10 @@
 //! Cells into bytes: what changed between two screens, in the fewest bytes that show it.
 //!
 //! No movement where the cursor already is, no colour that is already set. What a wide character covered is drawn again
-//! when it goes, because terminals disagree about what they leave there. Colours are written as they are asked for; how
-//! many the terminal has is the theme's business. They are spelled here, because crossterm writes the terminal's own
-//! sixteen as entries of the large palette, and none at all if the environment says so. Nothing in a cell can steer the
-//! terminal, whatever got into it.
+//! when it goes, because terminals disagree about what they leave there, and about how wide an emoji is. Colours are
+//! written as they are asked for; how many the terminal has is the theme's business. They are spelled here, because
+//! crossterm writes the terminal's own sixteen as entries of the large palette, and none at all if the environment says
+//! so. Nothing in a cell can steer the terminal, whatever got into it.
 
 use std::fmt::Write;
 
@@ -81,8 +81,8 @@ impl Canvas {
                     // A cursor that runs over the screen flickers where updates are not synchronized.
                     self.hide();
                     self.put(Position::new(x, y), new, area.right());
-                    let covered = (x..end).map(|at| at.saturating_add(width(&shown[(at, y)]))).max();
-                    disturbed = disturbed.max(covered.unwrap_or(end));
+                    let covered = (x..end).map(|at| at.saturating_add(reach(&shown[(at, y)]))).max();
+                    disturbed = disturbed.max(covered.unwrap_or(end)).max(x.saturating_add(reach(new)));
                 }
                 x = end;
             }
@@ -162,6 +162,12 @@ impl Canvas {
         self.set_pen(Pen::of(cell));
         let fits = at.x.saturating_add(width(cell)) <= edge;
         let symbol = if fits && is_harmless(cell.symbol()) { cell.symbol() } else { " " };
+        if width(cell) > 1 && !is_surely_measured(symbol) {
+            // A terminal that takes it for narrower would leave in the rest of its columns what stood there.
+            self.out.extend(std::iter::repeat_n(' ', usize::from(width(cell).min(edge - at.x))));
+            self.pen_at = None;
+            self.move_to(at);
+        }
         self.out.push_str(symbol);
         let next = at.x.saturating_add(width(cell));
         // At the right edge terminals wait with the line break; where they are then is not to be relied on.
@@ -174,6 +180,14 @@ fn width(cell: &Cell) -> u16 {
     match cell.symbol() {
         symbol if symbol.len() == 1 || !is_harmless(symbol) => 1,
         symbol => u16::try_from(symbol.width()).unwrap_or(1).max(1),
+    }
+}
+
+/// Returns how many columns a cell may cover at most, on terminals that do not join what belongs together.
+fn reach(cell: &Cell) -> u16 {
+    match cell.symbol() {
+        symbol if is_surely_measured(symbol) || !is_harmless(symbol) => width(cell),
+        symbol => u16::try_from(symbol.chars().count() * 2).unwrap_or(u16::MAX).max(width(cell)),
     }
 }
 

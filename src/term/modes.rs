@@ -3,7 +3,7 @@
 //! A table and nothing else: who switches, when, and in which order is decided by the guard. Every mode leaves the
 //! terminal as it was before; where a terminal can remember its old state, it is asked to.
 
-use crossterm::cursor::{SetCursorStyle, Show};
+use crossterm::cursor::Show;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
@@ -29,9 +29,6 @@ pub enum Mode {
     Mouse,
     /// The wheel sends arrow keys while nothing captures the mouse.
     WheelAsArrows,
-    CursorShape,
-    /// A progress bar in the tab or the task bar.
-    Progress,
 }
 
 impl Mode {
@@ -50,8 +47,6 @@ impl Mode {
             Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h".to_owned(),
             // Some terminals have this on from the start: it is put back, not switched off.
             Self::WheelAsArrows => "\x1b[?1007s\x1b[?1007h".to_owned(),
-            // The value itself follows; only the way back is a constant.
-            Self::CursorShape | Self::Progress => String::new(),
         }
     }
 
@@ -65,8 +60,6 @@ impl Mode {
             Self::SchemeReports => "\x1b[?2031l".to_owned(),
             Self::Mouse => "\x1b[?1006l\x1b[?1002l\x1b[?1000l".to_owned(),
             Self::WheelAsArrows => "\x1b[?1007r".to_owned(),
-            Self::CursorShape => ansi(SetCursorStyle::DefaultUserShape),
-            Self::Progress => "\x1b]9;4;0;\x1b\\".to_owned(),
         }
     }
 
@@ -76,7 +69,6 @@ impl Mode {
         match self {
             Self::BracketedPaste | Self::FocusEvents | Self::SchemeReports | Self::Mouse => true,
             Self::AlternateScreen | Self::Title | Self::KittyKeys | Self::WheelAsArrows => false,
-            Self::CursorShape | Self::Progress => false,
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-const ALL: [Mode; 10] = [
+const ALL: [Mode; 8] = [
     Mode::Title,
     Mode::AlternateScreen,
     Mode::BracketedPaste,
@@ -9,8 +9,6 @@ const ALL: [Mode; 10] = [
     Mode::SchemeReports,
     Mode::Mouse,
     Mode::WheelAsArrows,
-    Mode::CursorShape,
-    Mode::Progress,
 ];
 
 #[test]

@@ -1,4 +1,4 @@
-//! How the terminal program is told something beside the screen: title, notification, bell, progress.
+//! How the terminal program is told something beside the screen: title, notification, bell.
 //!
 //! Builds bytes; whether the person is looking and wants to be told is decided elsewhere. Each terminal is spoken to in
 //! the form it is known to understand, and every other one gets the bell, which all of them do.
@@ -8,19 +8,6 @@ use super::surroundings::{Emulator, Surroundings};
 
 const TITLE_LIMIT: usize = 120;
 const TEXT_LIMIT: usize = 240;
-
-/// How far the work is, for terminals that show it in a tab or the task bar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    None,
-    /// Something is under way, nobody knows how far.
-    Busy,
-    /// So many of a hundred.
-    Percent(u8),
-    Failed,
-    /// It waits for the person.
-    Paused,
-}
 
 /// Returns the bytes that set the window title.
 pub(super) fn title(text: &str) -> String {
@@ -63,34 +50,6 @@ fn joined(title: &str, body: &str) -> String {
     };
     // `9;4;…` is progress and other numbers are other commands: a text that begins with a number must not become one.
     if text.starts_with(|c: char| c.is_ascii_digit()) { format!("· {text}") } else { text }
-}
-
-/// Returns the bytes that show progress; none where the terminal would take them for a notification.
-pub(super) fn progress(progress: Progress, surroundings: &Surroundings) -> Option<String> {
-    match surroundings.emulator {
-        Emulator::Ghostty | Emulator::WindowsTerminal | Emulator::WezTerm => {}
-        Emulator::Kitty
-        | Emulator::ITerm
-        | Emulator::Foot
-        | Emulator::Alacritty
-        | Emulator::Vte
-        | Emulator::Urxvt
-        | Emulator::VsCode
-        | Emulator::AppleTerminal
-        | Emulator::LinuxConsole
-        | Emulator::Other => return None,
-    }
-    if surroundings.multiplexer.is_some() {
-        return None;
-    }
-    let state = match progress {
-        Progress::None => "0;".to_owned(),
-        Progress::Percent(percent) => format!("1;{}", percent.min(100)),
-        Progress::Failed => "2;100".to_owned(),
-        Progress::Busy => "3;".to_owned(),
-        Progress::Paused => "4;100".to_owned(),
-    };
-    Some(osc::command(&format!("9;4;{state}")))
 }
 
 #[cfg(test)]

@@ -44,11 +44,3 @@ fn tmux_hands_a_notification_on() {
     let inside = Surroundings { multiplexer: Some(Multiplexer::Tmux), ..on(Emulator::ITerm) };
     assert_eq!(notification("t", "b", &inside), "\x1bPtmux;\x1b\x1b]9;t: b\x1b\x1b\\\x1b\\");
 }
-
-#[test]
-fn progress_goes_only_where_it_is_shown_as_progress() {
-    assert_eq!(progress(Progress::Percent(250), &on(Emulator::Ghostty)).unwrap(), "\x1b]9;4;1;100\x1b\\");
-    assert_eq!(progress(Progress::Busy, &on(Emulator::ITerm)), None);
-    let inside = Surroundings { multiplexer: Some(Multiplexer::Tmux), ..on(Emulator::Ghostty) };
-    assert_eq!(progress(Progress::Busy, &inside), None);
-}

@@ -198,3 +198,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_emoji_that_a_terminal_takes_for_narrower_or_wider_leaves_nothing_of_what_stood_there() {
+    for emoji in ["\u{2708}\u{fe0f}", "\u{1f3f3}\u{fe0f}\u{200d}\u{1f308}", "\u{1f469}\u{200d}\u{1f467}"] {
+        let mut screen = Screen::new(20, 1);
+        screen.compose(|frame| frame.buffer_mut().set_string(0, 0, "old words stood here", Style::new()));
+        let line = format!("a {emoji} ords stood here");
+        let bytes = screen.compose(|frame| frame.buffer_mut().set_string(0, 0, &line, Style::new()));
+        let text = String::from_utf8(bytes).unwrap();
+        let (before, after) = text.split_once(emoji).unwrap();
+        let (_, blank) = before.rsplit_once("  ").expect("its columns are emptied first");
+        assert!(blank.starts_with('\u{1b}') && blank.len() < 12, "the cursor goes back to its first column: {text:?}");
+        // However far a terminal let it reach, what follows is put where it belongs again.
+        let reach = emoji.chars().count() * 2 - 2;
+        assert!(after.contains(&" ords stood here"[..reach.min(8)]) && after.starts_with('\u{1b}'), "{text:?}");
+    }
+}

@@ -32,7 +32,6 @@ use super::surroundings::Surroundings;
 use crate::base::Fault;
 use crate::base::keys::Input;
 
-pub use self::aside::CursorShape;
 pub use self::detour::Lent;
 #[cfg(test)]
 pub use self::staged::Staged;
@@ -117,7 +116,6 @@ pub struct Terminal {
     has_focus: bool,
     size: (u16, u16),
     title: Option<String>,
-    cursor: CursorShape,
 }
 
 impl Terminal {
@@ -167,7 +165,6 @@ impl Terminal {
             is_answering: false,
             has_focus: true,
             title: None,
-            cursor: CursorShape::Usual,
             stops: stopped,
             tty,
             guard,
@@ -324,11 +321,6 @@ impl Terminal {
     /// Asks for a frame, which [`Terminal::next`] will announce.
     pub fn request_frame(&mut self, reason: Reason) {
         self.frames.request(now(), reason);
-    }
-
-    /// Asks for a frame at a moment.
-    pub fn request_frame_at(&mut self, at: Instant) {
-        self.frames.request_at(at);
     }
 
     /// Draws a frame. While the last one is still on its way nothing is drawn; the frame stays due.

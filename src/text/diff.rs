@@ -11,7 +11,7 @@ mod write;
 
 use std::time::Duration;
 
-use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
+use similar::{ChangeTag, TextDiff};
 
 pub use parse::parse;
 pub use rows::{At, DiffOptions, DiffRows, Heads, Sides, Spaces};
@@ -136,42 +136,6 @@ impl FileDiff {
     fn count(&self, kind: LineKind) -> usize {
         self.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == kind).count()
     }
-
-    /// Returns the same diff without the changes that are of spaces alone.
-    pub fn ignoring_spaces(&self) -> Self {
-        let mut out = Self { counted: None, ..self.clone() };
-        for hunk in &mut out.hunks {
-            let lines = std::mem::take(&mut hunk.lines);
-            for block in lines.chunk_by(|a, b| (a.kind == LineKind::Context) == (b.kind == LineKind::Context)) {
-                match block.first() {
-                    Some(first) if first.kind != LineKind::Context => hunk.lines.extend(without_spaces(block)),
-                    _ => hunk.lines.extend(block.iter().cloned()),
-                }
-            }
-        }
-        out.hunks.retain(|hunk| hunk.lines.iter().any(|line| line.kind != LineKind::Context));
-        out
-    }
-}
-
-/// Returns a run of changes in which lines that differ in spaces alone are unchanged.
-fn without_spaces(block: &[DiffLine]) -> Vec<DiffLine> {
-    let of = |kind: LineKind| block.iter().filter(|line| line.kind == kind).collect::<Vec<_>>();
-    let (old, new) = (of(LineKind::Removed), of(LineKind::Added));
-    let bare = |lines: &[&DiffLine]| -> Vec<String> {
-        lines.iter().map(|line| line.text.split_whitespace().collect()).collect()
-    };
-    let mut out = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, &bare(&old), &bare(&new)) {
-        let (tag, old_range, new_range) = op.as_tag_tuple();
-        if tag == DiffTag::Equal {
-            let pairs = old[old_range].iter().zip(&new[new_range]);
-            out.extend(pairs.map(|(old, new)| DiffLine { kind: LineKind::Context, old: old.old, ..(*new).clone() }));
-        } else {
-            out.extend(old[old_range].iter().chain(&new[new_range]).map(|line| (*line).clone()));
-        }
-    }
-    out
 }
 
 #[cfg(test)]

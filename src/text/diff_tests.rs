@@ -116,11 +116,8 @@ fn long_unchanged_stretches_are_folded() {
 }
 
 #[test]
-fn changes_of_spaces_can_be_left_out_or_made_visible() {
+fn changes_of_spaces_can_be_made_visible() {
     let file = FileDiff::between("a.txt", "a b\nc\n", "a  b\nd\n", 3);
-    let ignoring = file.ignoring_spaces();
-    assert_eq!((ignoring.added(), ignoring.removed()), (1, 1));
-    assert_eq!(FileDiff::between("a", "x\n", " x\n", 3).ignoring_spaces().hunks, []);
     let visible = DiffOptions { spaces: Spaces::Visible, ..options(60) };
     let rows = all(&file, visible);
     let row = rows.iter().find(|row| row.shown().contains("a··b")).unwrap();
@@ -169,6 +166,17 @@ proptest! {
         let window = plan.rows(&file, from, 3);
         let texts = |rows: &[Row]| rows.iter().map(Row::shown).collect::<Vec<_>>();
         prop_assert_eq!(texts(&window), texts(&whole[from..whole.len().min(from + 3)]));
+    }
+
+    #[test]
+    fn whatever_numbers_a_hunk_claims_it_can_be_shown(
+        numbers in prop::array::uniform4("[0-9]{1,22}|-1|"), lines in "([-+ \\\\][a-z]?\n){0,6}", width in 30usize..90
+    ) {
+        let [a, b, c, d] = numbers;
+        for file in parse(&format!("--- a/x\n+++ b/x\n@@ -{a},{b} +{c},{d} @@\n{lines}")) {
+            let rows = DiffRows::new(&file, options(width));
+            prop_assert_eq!(rows.rows(&file, 0, rows.len()).len(), rows.len());
+        }
     }
 
     #[test]

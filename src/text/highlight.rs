@@ -29,7 +29,7 @@ fn grammars() -> &'static SyntaxSet {
     GRAMMARS.get_or_init(two_face::syntax::extra_newlines)
 }
 
-/// Loads the grammars, so that the first code on the screen does not wait for them.
+/// Loads the grammars, which takes a moment.
 pub fn warm() {
     grammars();
 }
@@ -85,11 +85,6 @@ impl Language {
             return None;
         }
         grammars().find_syntax_by_first_line(line).map(Self).filter(|language| !language.is_plain())
-    }
-
-    /// Finds the language of a file by its name or, failing that, by how it begins.
-    pub fn of_file(path: &str, text: &str) -> Option<Self> {
-        Self::of_path(path).or_else(|| Self::of_first_line(text))
     }
 
     pub fn name(self) -> &'static str {

@@ -25,6 +25,14 @@ pub fn render(source: &str, page: Page) -> Vec<Row> {
     rows
 }
 
+/// Returns the words of `source` in one line, without what only emphasises them.
+pub fn words(source: &str) -> String {
+    let page = Page::new(usize::from(u16::MAX), &crate::theme::Glyphs::UNICODE);
+    let rows = render(source, page);
+    let said: Vec<_> = rows.iter().map(Row::said).collect();
+    said.iter().flat_map(|row| row.split_whitespace()).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the blocks of code in `source`, in their order, as they were written.
 pub fn code_blocks(source: &str) -> Vec<String> {
     fn gather(blocks: &[block::Block], found: &mut Vec<String>) {

@@ -271,3 +271,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_words_of_a_text_are_one_line_without_marks() {
+    assert_eq!(words("# Which **way**?\n\n- `one`\n- two  \n"), "Which way? - one - two");
+    assert_eq!(words(""), "");
+    assert_eq!(words("\u{1b}[31mred\tapple"), words("\u{1b}[31mred apple"));
+    assert!(!words("\u{1b}[31mred").contains('\u{1b}'));
+}

@@ -185,12 +185,6 @@ impl Row {
         self.spans = out;
     }
 
-    /// Returns the byte of the shown text that stands at `column`, or its end if the row is shorter.
-    pub fn byte_at(&self, column: usize) -> usize {
-        let shown = self.shown();
-        width::prefix(&shown, column).0.len()
-    }
-
     /// Returns the row cut to a width.
     pub fn truncate(&mut self, columns: usize, ellipsis: &'static str) {
         if self.width() <= columns {

@@ -55,9 +55,3 @@ fn drawing_layers_ground_role_and_what_lies_over() {
     let fg = ink.style(&sixteen).fg;
     assert!(matches!(fg, Some(Color::Green | Color::LightGreen)), "with sixteen colours a line is green: {fg:?}");
 }
-
-#[test]
-fn columns_find_their_bytes() {
-    let row = Row::of("a日b", Role::Text);
-    assert_eq!([0, 1, 2, 3, 4, 9].map(|column| row.byte_at(column)), [0, 1, 1, 4, 5, 5]);
-}

@@ -40,11 +40,6 @@ impl Layout {
     pub fn anywhere(width: usize) -> Self {
         Self { breaks: Break::Anywhere, ..Self::words(width) }
     }
-
-    /// Returns the same layout with continuing rows `columns` narrower, for an indent that hangs.
-    pub fn hanging(self, columns: usize) -> Self {
-        Self { rest: width::left(self.rest, columns).unwrap_or(1), ..self }
-    }
 }
 
 /// A row as a range of bytes.

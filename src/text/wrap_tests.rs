@@ -58,13 +58,6 @@ fn wide_characters_break_like_words_and_never_in_half() {
 }
 
 #[test]
-fn continuing_rows_are_narrower_under_a_hanging_indent() {
-    let text = "aa bb cc dd";
-    let rows: Vec<_> = pieces(text, Layout::words(5).hanging(2)).map(|piece| &text[piece.range]).collect();
-    assert_eq!(rows, ["aa bb", "cc", "dd"]);
-}
-
-#[test]
 fn prefixes_open_rows_and_a_hard_break_does_not_repeat_the_first() {
     let spans = [Span::new("one two\nthree", Role::Text)];
     let first = [Span::decoration("1. ", Role::ListMarker)];

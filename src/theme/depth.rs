@@ -27,16 +27,6 @@ impl Appearance {
     pub fn of(background: Rgb) -> Self {
         if background.oklab()[0] > 0.6 { Self::Light } else { Self::Dark }
     }
-
-    /// Reads `COLORFGBG`, which some terminals set: `15;0` or `15;default;0`, the background last.
-    pub fn from_colorfgbg(value: &str) -> Option<Self> {
-        let index: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
-        match index {
-            7 | 15 => Some(Self::Light),
-            0..=6 | 8..=14 => Some(Self::Dark),
-            16.. => Some(Self::of(super::colour::indexed(index))),
-        }
-    }
 }
 
 impl ColourDepth {

@@ -38,8 +38,4 @@ fn the_environment_decides_how_many_colours_there_are() {
 fn a_background_is_dark_or_light() {
     assert_eq!(Appearance::of(Rgb(0, 43, 54)), Appearance::Dark);
     assert_eq!(Appearance::of(Rgb(253, 246, 227)), Appearance::Light);
-    assert_eq!(Appearance::from_colorfgbg("0;15"), Some(Appearance::Light));
-    assert_eq!(Appearance::from_colorfgbg("15;default;0"), Some(Appearance::Dark));
-    assert_eq!(Appearance::from_colorfgbg("0;255"), Some(Appearance::Light));
-    assert_eq!(Appearance::from_colorfgbg("default"), None);
 }

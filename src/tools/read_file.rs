@@ -1,6 +1,5 @@
 //! `read_file`: text with line numbers, pictures, and an honest word about everything else.
 
-pub(super) mod image;
 mod lines;
 
 use std::fs::File;
@@ -16,11 +15,11 @@ use crate::model::Image;
 use crate::tools::context::{Context, Limits};
 use crate::tools::fence::{Readable, Slot};
 use crate::tools::names;
+use crate::tools::picture::{self, Picture};
 use crate::tools::read_tracker::Version;
 use crate::tools::reply::Reply;
 use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
-use image::Picture;
 
 /// How much of a file is looked at to tell what it is.
 const SNIFF: usize = 8 << 10;
@@ -145,8 +144,8 @@ fn look(mut file: File, part: &Part, budget: usize, limits: Limits, cancelled: &
     let mut start = Vec::new();
     file.by_ref().take(SNIFF as u64).read_to_end(&mut start)?;
     file.rewind()?;
-    if let Some(kind) = image::kind(&start) {
-        let seen = image::look(file, kind, limits).map(|(picture, text)| Seen { text, picture: Some(picture) });
+    if let Some(kind) = picture::kind(&start) {
+        let seen = picture::look(file, kind, limits).map(|(picture, text)| Seen { text, picture: Some(picture) });
         return Ok(seen.unwrap_or_else(|problem| Seen { text: format!(": {problem}"), picture: None }));
     }
     if let Some(what) = binary(&start) {

@@ -233,6 +233,7 @@ actions! {
     DoMerge "do_merge" [Merge] ["enter"] 90 "merge", "Merge in the chosen way";
     MergeBase "merge_base" [Merge] ["b"] 54 "other branch", "Merge into the base branch instead of the branch above, or back";
     TellAgent "tell_agent" [Merge] ["t"] 80 "tell the agent", "Give the conflicts to the agent, with both sides";
+    SolveConflicts "solve_conflicts" [Merge] ["e"] 79 "solve in $EDITOR", "Solve the conflicts yourself in $EDITOR, then merge";
     GoBack "go_back" [Rewind] ["enter"] 90 "go back", "Go back to the chosen turn";
     RewindWhat "rewind_what" [Rewind] ["tab"] 80 "what", "Choose what goes back: conversation, files or both";
     EditResend "edit_resend" [Transcript Rewind] ["E"] 66 "edit and resend", "Change something you said, and go on from there";

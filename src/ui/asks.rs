@@ -7,6 +7,6 @@ mod rows;
 mod state;
 mod view;
 
-pub use rows::rows;
+pub use rows::{brief, rows};
 pub use state::State;
 pub use view::{strip, view};

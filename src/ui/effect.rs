@@ -2,7 +2,7 @@
 
 use crate::base::{AskId, EventId, MessageId, MicroUsd, ProjectId, TaskId, TurnId};
 use crate::engine::command::Command;
-use crate::engine::review::{Extent, Goal, Seen};
+use crate::engine::review::{Extent, Goal, How, Seen};
 use crate::model::BlobRef;
 use crate::model::search::Question;
 use crate::ui::review::{Notes, Request};
@@ -44,6 +44,13 @@ pub enum Effect {
         task: TaskId,
         to: Option<TurnId>,
         extent: Extent,
+    },
+    /// Let the conflicts of a task's work be solved in `$EDITOR`, and merge it; answered with [`crate::ui::Msg::Reply`].
+    SolveConflicts {
+        tag: Tag,
+        task: TaskId,
+        goal: Goal,
+        how: How,
     },
     /// Let something that was said be changed in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
     EditMessage {

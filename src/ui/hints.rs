@@ -10,7 +10,7 @@ use crate::model::message::Source;
 use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, TABLE};
-use crate::ui::layer::{Layer, Prompt, PromptFor};
+use crate::ui::layer::{BoardKind, Layer, Pick, Prompt, PromptFor};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
@@ -129,11 +129,38 @@ fn hints(model: &Model) -> Vec<Hint> {
         .filter_map(|entry| {
             let chord = model.keymap.shown(&contexts, entry.action)?;
             let key = if entry.action == Action::Choose { "1-9".to_owned() } else { key_words(&chord.to_string()) };
-            Some((entry.weight, Hint { action: entry.action, key, label: entry.label.to_owned() }))
+            let label = label(entry.action, model).unwrap_or(entry.label).to_owned();
+            Some((entry.weight, Hint { action: entry.action, key, label }))
         })
         .collect();
     found.sort_by(|(one, a), (other, b)| other.cmp(one).then_with(|| a.key.cmp(&b.key)));
     found.into_iter().map(|(_, hint)| hint).collect()
+}
+
+/// Returns what a key of many uses does here and now.
+fn label(action: Action, model: &Model) -> Option<&'static str> {
+    match (action, model.layers.last()?) {
+        (Action::Open, Layer::Board(board)) => Some(match board.kind {
+            BoardKind::Agents => "go to task",
+            BoardKind::Settings => "change",
+        }),
+        (Action::Accept, Layer::Choose(chooser)) => Some(match chooser.chosen()?.pick {
+            Pick::Act(_) => "do it",
+            Pick::Colour(..) | Pick::Theme(_) | Pick::Profile(_) => "take it",
+            Pick::MoveBelow { .. } => "move it there",
+            Pick::Project(_) | Pick::File(_) => "go there",
+            Pick::Compare(_) => "show",
+            Pick::CompareFrom(_) => "from here",
+        }),
+        (Action::Accept, Layer::Find(_)) => Some("go there"),
+        (Action::Accept, Layer::Prompt(prompt)) => Some(match prompt.purpose {
+            PromptFor::NewTask { .. } => "make and start",
+            PromptFor::Rename(_) => "rename",
+            PromptFor::Budget(_) | PromptFor::ProjectBudget | PromptFor::Model => "set",
+            PromptFor::Fork { .. } => "fork",
+        }),
+        _ => None,
+    }
 }
 
 /// Returns a key as it is printed on a keyboard.
@@ -174,7 +201,8 @@ fn is_useful(action: Action, model: &Model) -> bool {
         }),
         Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from == Source::User)),
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
-        Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(board)) if board.tasks.is_empty()),
+        // On the board Enter goes there too.
+        Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(_))),
         Action::Open => model.focus != crate::ui::layout::Pane::Asks || !model.asks.is_open(),
         Action::AcceptDraft | Action::ChooseProfile => {
             matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))
@@ -182,7 +210,9 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
         Action::UndoMerge => task.is_some_and(|task| task.landing.is_some()),
         Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),
-        Action::TellAgent => matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::TellAgent | Action::SolveConflicts => {
+            matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts())
+        }
         Action::DoMerge => !matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
         Action::EditResend => matches!(model.layers.last(), Some(Layer::Rewind(picker))
             if picker.chosen().is_some_and(|turn| turn.message.is_some())),
@@ -193,3 +223,7 @@ fn is_useful(action: Action, model: &Model) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+#[path = "hints_tests.rs"]
+mod tests;

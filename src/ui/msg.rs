@@ -29,6 +29,12 @@ pub enum Msg {
         /// Whether there are events before these.
         more: bool,
     },
+    /// Events of a session cannot be read: the other answer to [`Effect::LoadPage`].
+    NoPage {
+        task: TaskId,
+        before: Option<EventId>,
+        fault: Fault,
+    },
     /// What became of a command: the answer to [`Effect::Engine`].
     Reply {
         tag: Tag,

@@ -3,6 +3,7 @@
 //! Pure, as the rest of the screen: [`State::update`] takes what happened and says what is to be done, [`view`] draws.
 //! Whatever is not known can be left out: Tab skips what is left at every point, Esc goes back. A key is never drawn.
 
+mod lines;
 mod view;
 
 use crate::base::keys::{Input, Key, KeyCode};
@@ -10,6 +11,7 @@ use crate::base::{MicroUsd, Secret};
 use crate::ui::field::{Edit, Field};
 use crate::ui::list::Cursor;
 
+pub use lines::Question;
 pub use view::view;
 
 /// Which interface is spoken.
@@ -278,6 +280,37 @@ impl State {
             Page::Models => self.models().count(),
             Page::Repository | Page::Address | Page::Key | Page::Budget => 0,
         }
+    }
+
+    /// Returns what the page asks, and what is to be known about it.
+    fn heading(&self) -> (String, Option<String>) {
+        let (title, note) = match self.page {
+            Page::Repository => {
+                let folder = self.start.no_repository.as_deref().unwrap_or_default();
+                let why = "Agents work in git: each on a branch of its own, and what they finish is merged. \
+                           `git init` is run here, with an empty first commit. No file is touched.";
+                (format!("{folder} is not a git repository. Make it one?"), why)
+            }
+            Page::Ways => ("How do you want to reach a model?".to_owned(), ""),
+            Page::Address => ("Where is the server?".to_owned(), "Any server that speaks OpenAI's interface will do."),
+            Page::Key => {
+                let way = self.way();
+                let optional = way.is_some_and(|way| way.needs != Needs::Key);
+                let note = if optional {
+                    "It is tried with one call that costs nothing, and kept in your own settings, never in a \
+                     repository. Leave it empty if the server wants none."
+                } else {
+                    "It is tried with one call that costs nothing, and kept in your own settings, never in a repository."
+                };
+                (format!("{}: the API key", way.map(|way| way.label.as_str()).unwrap_or_default()), note)
+            }
+            Page::Models => ("It works. Which model?".to_owned(), ""),
+            Page::Budget => (
+                "What may one task cost, in dollars, before it stops and asks you?".to_owned(),
+                "It can be changed at any time, for each task and for the project.",
+            ),
+        };
+        (title, Some(note).filter(|note| !note.is_empty()).map(str::to_owned))
     }
 
     fn way(&self) -> Option<&Way> {

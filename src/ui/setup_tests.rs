@@ -164,3 +164,18 @@ fn it_fits_any_screen() {
         drawn(&state, columns, rows);
     }
 }
+
+#[test]
+fn a_screen_too_small_for_a_page_says_so_and_what_was_typed_is_kept() {
+    let mut state = State::new(start());
+    press(&mut state, "enter");
+    for (columns, rows) in [(20, 5), (29, 30), (80, 9)] {
+        let text = drawn(&state, columns, rows);
+        let words: String = text.replace(['"', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("{columns}x{rows} is too small")) && words.contains("Ctrl-C quits"), "{text}");
+    }
+    for (columns, rows) in [(1, 1), (1, 40), (40, 1)] {
+        drawn(&state, columns, rows);
+    }
+    assert!(drawn(&state, 30, 10).contains("the API key"));
+}

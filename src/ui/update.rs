@@ -40,6 +40,13 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
             engine::page(model, task, before, &events, more);
             out.draw(Redraw::Now);
         }
+        Msg::NoPage { task, before, fault } => {
+            if let Some(transcript) = model.detail.transcript_mut(task) {
+                transcript.no_page(before);
+            }
+            model.toasts.say(Level::Error, fault.to_string(), cx.now);
+            out.draw(Redraw::Now);
+        }
         Msg::Reply { tag, outcome } => replies::reply(model, tag, outcome, cx, &mut out),
         Msg::Diff { task, request, answer } => {
             model.review.take(task, request, answer.map_err(|fault| fault.to_string()));
@@ -78,7 +85,11 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         Msg::Attached { task, path, image } => {
             match image {
                 Ok(image) => model.composer.attach(task, path, image),
-                Err(fault) => model.toasts.say(Level::Error, fault.to_string(), cx.now),
+                Err(fault) => {
+                    // What is no picture was a text.
+                    model.composer.keep_path(task, &path);
+                    model.toasts.say(Level::Warning, fault.to_string(), cx.now);
+                }
             }
             out.draw(Redraw::Now);
         }
@@ -155,15 +166,28 @@ impl Out {
 
     /// Asks the engine, and remembers what the answer is for.
     fn command(&mut self, model: &mut Model, command: Command, expect: Expect, cx: &Cx<'_>) {
-        if let Some(why) = model.settings.read_only.clone().filter(|_| command != Command::Quit) {
-            model.toasts.say(Level::Warning, why, cx.now);
-            return;
+        if command == Command::Quit || may_change(model, cx) {
+            let tag = await_answer(model, expect);
+            self.effect(Effect::Engine { tag, command });
         }
-        model.next_tag += 1;
-        let tag = Tag(model.next_tag);
-        model.expected.insert(tag, expect);
-        self.effect(Effect::Engine { tag, command });
     }
+}
+
+/// Tells whether anything may be changed from here, and the person why not.
+fn may_change(model: &mut Model, cx: &Cx<'_>) -> bool {
+    let refusal = model.settings.read_only.clone();
+    if let Some(why) = &refusal {
+        model.toasts.say(Level::Warning, why.clone(), cx.now);
+    }
+    refusal.is_none()
+}
+
+/// Remembers what an answer will be for.
+fn await_answer(model: &mut Model, expect: Expect) -> Tag {
+    model.next_tag += 1;
+    let tag = Tag(model.next_tag);
+    model.expected.insert(tag, expect);
+    tag
 }
 
 /// Selects a task and shows its transcript.

@@ -16,7 +16,8 @@ use crate::ui::layout::{self, Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
-use crate::ui::{asks, composer, detail, header, hints, layer, tabs, transcript, tree};
+use crate::ui::toast::Toast;
+use crate::ui::{asks, composer, detail, header, hints, layer, tabs, transcript, tree, words as say};
 
 /// Draws everything.
 pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
@@ -60,11 +61,11 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     if has(Pane::Composer) {
         completion(model, cx, &places, buffer);
     }
-    toasts(model, cx, &places, buffer);
     let mut cursor = written.or(answer.filter(|_| model.asks.is_writing())).or(remark);
     for layer in &model.layers {
         cursor = layer::view(layer, model, cx, screen, buffer);
     }
+    toasts(model, cx, &places, buffer);
     hints::following(model, cx, screen, buffer);
     cursor
 }
@@ -113,7 +114,7 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
             buffer.set_string(x, line.y, cx.theme.glyphs.rule, style);
         }
         let note = model.world.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
-        paint::heading_line(buffer, line, style, &Line::default(), &note.unwrap_or_default(), cx.theme);
+        paint::heading_line(buffer, line, style, &sending(model, cx), &note.unwrap_or_default(), cx.theme);
         return;
     }
     let on_top = model.layers.is_empty();
@@ -134,7 +135,22 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let right_focus = on_top && matches!(model.focus, Pane::Detail | Pane::Composer);
     let (title, note) = detail_title(model, cx, places.right);
     paint::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
-    rule(cx, places.composer_rule, right_focus, false, &Line::default(), &tabs::beside(model, cx), buffer);
+    rule(cx, places.composer_rule, right_focus, false, &sending(model, cx), &tabs::beside(model, cx), buffer);
+}
+
+/// Says while a message is being written to an agent at work when it will be read, and which key changes that.
+fn sending<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
+    let task = model.world.task(model.selected()).filter(|task| task.alive || task.is_working());
+    let writes = model.layers.is_empty() && model.focus == Pane::Composer;
+    if task.is_none() || !writes {
+        return Line::default();
+    }
+    let mode = model.composer.mode;
+    let words = format!(" {}: {}", say::mode(mode), say::mode_means(mode));
+    Line::from(vec![
+        Span::styled(model.key_of(Action::CycleMode), cx.theme.style(Role::Key)),
+        Span::styled(words, cx.theme.style(Role::Muted)),
+    ])
 }
 
 fn retitle(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {
@@ -207,29 +223,29 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
     }
 }
 
-/// Draws short words in the upper right corner, the newest lowest.
+/// Draws short words in the upper right corner, the newest lowest; over a layer above the bottom line, because what is
+/// typed into one stands at its top.
 fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let theme = cx.theme;
     let screen = places.screen;
     let most = usize::from(screen.width).saturating_sub(8).min(60);
+    let mut boxes: Vec<_> = model.toasts.iter().map(|toast| toast_rows(toast, most)).collect();
+    let last = screen.bottom().saturating_sub(1);
     let mut y = screen.y + 2;
-    for toast in model.toasts.iter() {
-        let role = match toast.level {
-            Level::Info => Role::Text,
-            Level::Warning => Role::Warn,
-            Level::Error => Role::Error,
-        };
-        let text = width::visible(&toast.text);
-        let rows: Vec<_> = text
-            .lines()
-            .flat_map(|line| wrap::spans(&[words::Span::new(line.to_owned(), role)], most, &[], &[], Break::Words))
-            .take(6)
-            .collect();
+    if !model.layers.is_empty() {
+        // Where not all fit, the newest do.
+        let high = |boxes: &[Vec<words::Row>]| boxes.iter().map(|rows| rows.len() + 2).sum::<usize>();
+        while high(&boxes) > usize::from(last.saturating_sub(y)) && !boxes.is_empty() {
+            boxes.remove(0);
+        }
+        y = last.saturating_sub(u16::try_from(high(&boxes)).unwrap_or(u16::MAX));
+    }
+    for rows in &boxes {
         let wide = rows.iter().map(words::Row::width).max().unwrap_or(0);
         let wide = u16::try_from(wide + 4).unwrap_or(u16::MAX).min(screen.width);
         let high = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
         let area = Rect { x: screen.right() - wide - 1, y, width: wide, height: high };
-        if area.bottom() + 2 >= screen.bottom() {
+        if area.bottom() > last {
             break;
         }
         paint::clear(buffer, area, theme, Role::Popup);
@@ -240,6 +256,19 @@ fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
         }
         y = area.bottom();
     }
+}
+
+fn toast_rows(toast: &Toast, most: usize) -> Vec<words::Row> {
+    let role = match toast.level {
+        Level::Info => Role::Text,
+        Level::Warning => Role::Warn,
+        Level::Error => Role::Error,
+    };
+    let text = width::visible(&toast.text);
+    let lines = text.lines();
+    let rows =
+        lines.flat_map(|line| wrap::spans(&[words::Span::new(line.to_owned(), role)], most, &[], &[], Break::Words));
+    rows.take(6).collect()
 }
 
 #[cfg(test)]

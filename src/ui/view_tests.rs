@@ -1,10 +1,11 @@
 use ratatui::style::{Color, Modifier};
 
 use crate::engine::command::Command;
-use crate::engine::update::Update;
+use crate::engine::update::{Level, Update};
 use crate::model::Live;
 use crate::model::live::Channel;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::Msg;
 use crate::ui::testing::Screen;
 
 fn login(columns: u16, rows: u16) -> Screen {
@@ -78,4 +79,66 @@ fn ascii_alone_draws_the_same_screen() {
     screen.msg(crate::ui::Msg::ThemeChanged);
     screen.assert_looks("main-ascii-80x24");
     assert!(screen.text().is_ascii(), "only what people wrote may be more than ASCII");
+}
+
+#[test]
+fn what_is_said_is_seen_above_whatever_is_open_and_covers_no_line_to_write_in() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60), (40, 10)] {
+        for keys in [":", "?", "S", "n", "g s", "g a"] {
+            let mut screen = Screen::new(columns, rows);
+            screen.keys("esc").keys(keys);
+            let cursor = screen.cursor();
+            screen.msg(Msg::Said { level: Level::Error, text: "the disk is full".to_owned() });
+            let text = screen.text();
+            let at = text.lines().position(|line| line.contains("the disk is full"));
+            assert!(at.is_some(), "{keys} at {columns}x{rows}:\n{text}");
+            assert_eq!(screen.cursor(), cursor);
+            assert_ne!(cursor.map(|(_, y)| usize::from(y)), at, "{keys} at {columns}x{rows}:\n{text}");
+            let hints = text.lines().last().unwrap();
+            assert!(hints.contains("Esc"), "{hints}");
+        }
+    }
+}
+
+#[test]
+fn the_newest_words_are_seen_where_not_all_fit_above_a_dialog() {
+    let mut screen = Screen::new(80, 14);
+    screen.keys("esc").keys("n");
+    for number in 1..=4 {
+        screen.msg(Msg::Said { level: Level::Info, text: format!("word {number}") });
+    }
+    assert!(screen.shows("word 4") && !screen.shows("word 1"), "{}", screen.text());
+}
+
+#[test]
+fn while_one_writes_to_an_agent_at_work_the_line_above_says_when_it_is_read() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let mut screen = login(columns, rows);
+        assert!(screen.shows("Ctrl-T steer: at its next step"), "{}", screen.text());
+        screen.keys("ctrl-t");
+        assert!(screen.shows("Ctrl-T next: after this turn"), "{}", screen.text());
+        screen.keys("ctrl-t");
+        assert!(screen.shows("Ctrl-T interrupt: at once"), "{}", screen.text());
+        let docs = screen.ids().docs;
+        screen.select(docs);
+        assert!(!screen.shows("Ctrl-T"), "nobody is at work there: {}", screen.text());
+        let login = screen.ids().login;
+        screen.select(login).keys("esc");
+        assert!(!screen.shows("Ctrl-T"), "nothing is being written: {}", screen.text());
+    }
+}
+
+#[test]
+fn no_dialog_breaks_on_a_screen_of_any_small_size() {
+    for keys in [":", "?", "S", "n", "r", "b", "c", "M", "D", "m", "g s", "g a", "g r", "g s enter", "a", "q", "g"] {
+        for (columns, rows) in [(1, 1), (2, 2), (5, 1), (20, 5), (39, 9), (40, 10), (41, 11), (99, 12), (300, 4)] {
+            let mut screen = login(120, 40);
+            screen.keys("esc").keys(keys).resize(columns, rows);
+            drop(screen.buffer());
+            screen.typed("x").keys("down").keys("enter");
+            drop(screen.buffer());
+            screen.resize(120, 40);
+            assert!(screen.text().lines().count() == 40, "{keys} at {columns}x{rows}");
+        }
+    }
 }

@@ -139,6 +139,15 @@ pub fn mode(mode: SendMode) -> &'static str {
     }
 }
 
+/// Returns when a message that is sent so is read.
+pub fn mode_means(mode: SendMode) -> &'static str {
+    match mode {
+        SendMode::Steer => "at its next step",
+        SendMode::Next => "after this turn",
+        SendMode::Interrupt => "at once",
+    }
+}
+
 /// Returns what an Ask is about, in a word or two.
 pub fn ask_kind(kind: AskKind) -> &'static str {
     match kind {

@@ -10,26 +10,21 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use mxd::base::{IdSource, ProjectId, SystemClock, TaskId, Timestamp};
-use mxd::config::paths::Home;
-use mxd::config::{Environment, Merged, merge};
+use mxd::base::TaskId;
 use mxd::engine::command::{Command, Draft, Start};
-use mxd::engine::models::Choice;
 use mxd::engine::update::Update;
-use mxd::engine::{Handle, Options};
-use mxd::model::event::{StopReason, TaskChanged};
-use mxd::model::tree::Tree;
+use mxd::model::Status;
+use mxd::model::event::StopReason;
 use mxd::model::usage::Tokens;
-use mxd::model::{Project, Status, TaskNode};
 use mxd::provider::{ApiError, Call, Listed, Provider, Response, ResponseBlock, Signal};
-use mxd::store::tree_file::TreeFile;
-use mxd::store::{Durability, RealDisk, Sessions, Store};
+use mxd::store::{Durability, RealDisk, Sessions};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::paired;
+use crate::site::Site;
 use crate::{Outcome, fixture, probe, turns, workshop};
 
 /// The first argument of a child of ours.
@@ -135,57 +130,6 @@ impl Provider for AtOnce {
     }
 }
 
-/// A project in a folder of its own.
-struct Site {
-    folder: tempfile::TempDir,
-    home: Home,
-    project: Project,
-    ids: IdSource,
-}
-
-impl Site {
-    fn new() -> Outcome<Self> {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        let path = folder.path().join("app");
-        std::fs::create_dir(&path)?;
-        std::fs::write(path.join("notes.txt"), fixture::text(1_500))?;
-        for arguments in ["init -q -b main", "add .", "-c user.name=A -c user.email=a@b.c commit -q -m start"] {
-            let done = Process::new("git").args(arguments.split(' ')).current_dir(&path).status()?;
-            if !done.success() {
-                return Err(format!("git {arguments} failed").into());
-            }
-        }
-        let ids = fixture::ids();
-        let project = Project {
-            id: ProjectId::fresh(&ids),
-            name: "app".to_owned(),
-            path: std::fs::canonicalize(path)?,
-            base_branch: "main".to_owned(),
-            created_at: Timestamp::EPOCH,
-            extra: serde_json::Map::new(),
-        };
-        let home = Home::locate(Some(folder.path().join("data").as_os_str()), None, None)?;
-        Ok(Self { folder, home, project, ids })
-    }
-
-    async fn open(&self, provider: Arc<dyn Provider>) -> Outcome<Handle> {
-        let mut merged: Merged = merge(&Environment::new(|_| None), &[])?;
-        merged.settings.max_running = u32::try_from(AGENTS + 1)?;
-        let options = Options {
-            home: self.home.clone(),
-            project: self.project.clone(),
-            merged,
-            choice: Choice::default(),
-            budget: None,
-            hold: false,
-            scripted: Some(provider),
-            clock: Arc::new(SystemClock),
-            ids: self.ids.clone(),
-        };
-        Ok(mxd::engine::open(options).await?)
-    }
-}
-
 fn crowd_rows(report: &mut Report) -> Outcome {
     let what = |figure: &str| format!("engine, {AGENTS} agents, {TURNS} turns each: {figure}");
     let names = ["turns", "turns with worktrees made first", "processor", "memory"].map(what);
@@ -240,7 +184,7 @@ pub fn child(arguments: &[String]) -> Outcome {
 async fn with_engine() -> Outcome<Crowd> {
     let site = Site::new()?;
     let provider = Arc::new(AtOnce::new(AGENTS, TURNS));
-    let handle = site.open(Arc::clone(&provider) as Arc<dyn Provider>).await?;
+    let handle = site.open(AGENTS + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
     let (snapshot, mut watcher) = handle.look().await?;
     let begun = Instant::now();
     for number in 0..AGENTS {
@@ -319,29 +263,13 @@ fn boot_row(report: &mut Report) -> Outcome {
         return Ok(());
     }
     let site = Site::new()?;
-    let folder = site.home.project(site.project.id);
-    std::fs::create_dir_all(folder.sessions())?;
-    let mut tree = Tree::new(TaskNode {
-        status: Status::Passed,
-        ..TaskNode::new(TaskId::fresh(&site.ids), "root", "orchestrator", Timestamp::EPOCH)
-    });
-    let mut written = Vec::new();
-    for number in 0..SLEEPING {
-        let session = fixture::Fixture::write(&folder.sessions(), 1_000_000, 20_000)?;
-        let node = TaskNode {
-            status: Status::InProgress,
-            ..TaskNode::new(session.task, format!("Sleeper {number}"), "engineer", Timestamp::EPOCH)
-        };
-        tree.insert(node, tree.root_id())?;
-        written.push(session);
-    }
-    TreeFile::new(Arc::new(RealDisk), folder.tree()).save(&tree)?;
     let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(put_to_sleep(&site, &written, &tree))?;
+    let written = runtime.block_on(site.sleepers(SLEEPING, 1_000_000, 20_000))?;
+    let folder = site.home.project(site.project.id);
     let provider = Arc::new(AtOnce::new(1, 0));
     let start = || -> Outcome {
         runtime.block_on(async {
-            let handle = site.open(Arc::clone(&provider) as Arc<dyn Provider>).await?;
+            let handle = site.open(AGENTS + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
             let (snapshot, _) = handle.look().await?;
             let awake = snapshot.tasks.iter().filter(|task| task.alive).count();
             handle.quit().await;
@@ -373,21 +301,4 @@ fn boot_row(report: &mut Report) -> Outcome {
 
 fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
-}
-
-/// Ends every conversation with the agent's own word, so that nothing is owed.
-async fn put_to_sleep(site: &Site, written: &[fixture::Fixture], tree: &Tree) -> Outcome {
-    use mxd::base::TurnId;
-    use mxd::model::event::{AssistantText, TurnEnded};
-    let folder = site.home.project(site.project.id);
-    let store: Store = turns::open_at(&folder.sessions(), &folder.blobs(), Durability::Os)?;
-    for session in written {
-        let rest = TurnEnded { turn: TurnId::fresh(&site.ids), stop: StopReason::EndTurn };
-        let bodies = vec![AssistantText { text: "I wait.".to_owned() }.into(), rest.into()];
-        store.submit(session.task, None, bodies).await?;
-    }
-    let root = tree.get(tree.root_id()).ok_or("there is no root")?.clone();
-    store.append(tree.root_id(), None, TaskChanged::Set { node: Box::new(root) }).await?;
-    store.close();
-    Ok(())
 }

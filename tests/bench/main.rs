@@ -14,6 +14,8 @@ mod probe;
 mod rebuild;
 mod report;
 mod rounds;
+mod screen;
+mod site;
 mod tools;
 mod turns;
 mod workshop;
@@ -59,5 +61,6 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     tools::measure(&mut report)?;
     engine::measure(&mut report)?;
     git::measure(&mut report)?;
+    screen::measure(&mut report)?;
     report.finish()
 }

@@ -33,6 +33,10 @@ pub enum Unit {
     NanosPerCall,
     #[serde(rename = "times a copy")]
     TimesACopy,
+    #[serde(rename = "times")]
+    Count,
+    #[serde(rename = "processors")]
+    Processors,
 }
 
 /// Where the ratio should lie.
@@ -157,6 +161,8 @@ impl fmt::Display for Unit {
             Self::NanosPerTurn => "ns per turn",
             Self::NanosPerCall => "ns per call",
             Self::TimesACopy => "times a copy",
+            Self::Count => "times",
+            Self::Processors => "processors",
         })
     }
 }

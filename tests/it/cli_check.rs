@@ -210,11 +210,14 @@ fn a_damaged_registry_is_refused_and_never_overwritten() {
     fs::create_dir_all(world.data()).unwrap();
     for broken in ["{\"version\":1,\"projects\":[", "{\"version\":99,\"projects\":[]}"] {
         fs::write(world.home().projects(), broken).unwrap();
-        for args in [&["init"][..], &["projects"], &["tree"], &["check"]] {
+        for args in [&["init"][..], &["projects"], &["tree"]] {
             let ran = world.mxd(&repo, args);
             assert_eq!(ran.code, 3, "{args:?}: {ran:?}");
             assert!(ran.err.contains("projects.json"), "{args:?}: {ran:?}");
         }
+        let ran = world.mxd(&repo, ["check", "--repair"]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.out.starts_with("error: ") && ran.out.contains("projects.json"), "{ran:?}");
         assert_eq!(fs::read_to_string(world.home().projects()).unwrap(), broken);
     }
 }
@@ -225,11 +228,23 @@ fn a_damaged_registry_gets_advice_that_can_help() {
     let (project, ..) = planted(&world);
     let whole = fs::read_to_string(world.home().projects()).unwrap();
     fs::write(world.home().projects(), whole.trim_end().trim_end_matches('}')).unwrap();
-    for args in [&["init"][..], &["check"], &["check", "--repair"]] {
-        let err = project.mxd(args).refused(3, "is damaged");
-        assert_eq!(hinted_commands(&err), Vec::<String>::new(), "no command can mend it: {err}");
-        assert!(err.contains("in an editor") && err.contains(&world.data().join("projects").display().to_string()));
+    let advises = |said: &str| {
+        assert_eq!(hinted_commands(said), Vec::<String>::new(), "no command can mend it: {said}");
+        assert!(said.contains("in an editor") && said.contains(&world.data().join("projects").display().to_string()));
+    };
+    advises(&project.mxd(["init"]).refused(3, "is damaged"));
+    // What there is of the projects is looked at all the same, and so are the settings.
+    fs::write(world.home().config(), "{ \"maxDepth\": 0 }").unwrap();
+    let torn = project.folder.sessions().join("01M7HYB3000000000000000000.jsonl");
+    fs::write(&torn, "{\"id\":").unwrap();
+    let ran = project.mxd(["check"]);
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{ran:?}");
+    advises(&ran.out);
+    for found in ["is damaged", "maxDepth", torn.to_str().unwrap(), "1 event", "not in order"] {
+        assert!(ran.out.contains(found), "{found}: {ran:?}");
     }
+    fs::remove_file(&torn).unwrap();
+    fs::remove_file(world.home().config()).unwrap();
     fs::write(world.home().projects(), &whole).unwrap();
     assert_eq!(titles(&project), ["Root", "Child"], "put right by hand, everything is there again");
 }

@@ -141,6 +141,20 @@ fn it_works_outside_of_a_repository_and_before_anything_was_kept_and_makes_nothi
 }
 
 #[test]
+fn of_a_bare_repository_a_clone_is_made_by_what_it_says() {
+    let world = World::new();
+    let source = world.repository("app");
+    world.git(&world.root(), ["clone", "-q", "--bare", source.to_str().unwrap(), "it's bare.git"]);
+    let bare = world.root().join("it's bare.git");
+    let said = findings(&world, &bare, &["--offline"]);
+    let finding = found(&said, "project", "is a bare repository").unwrap();
+    let remedy = finding["remedies"][0]["run"].as_str().unwrap();
+    world.paste(&world.root(), &remedy.replace("FOLDER", "clone")).ok();
+    let said = findings(&world, &world.root().join("clone"), &["--offline"]);
+    assert!(found(&said, "project", "is not registered yet").is_some(), "{said:?}");
+}
+
+#[test]
 fn wrong_settings_are_cured_by_what_it_says() {
     let world = World::new();
     let project = healthy(&world);

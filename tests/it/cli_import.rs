@@ -117,3 +117,19 @@ fn what_is_no_session_is_said_and_hinders_no_other() {
     let none = project.mxd(["import", "--from", "matrix"]);
     assert!(none.err.contains("no sessions were found"), "{none:?}");
 }
+
+#[test]
+fn a_repository_is_looked_through_before_it_is_registered_and_the_hint_imports_what_was_listed() {
+    let world = World::new();
+    let repository = world.repository("calc");
+    let file = write(world.folder("it's old").join("old.jsonl"), &claude(Path::new("/elsewhere")));
+    let arguments = ["import", "--list", file.to_str().unwrap(), "--from", "claude"];
+    let listed = world.mxd(&repository, arguments);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.err.contains("1 session of 1 can be imported") && !world.data().exists(), "{listed:?}");
+    let command = listed.err.split('`').nth(1).unwrap();
+    let imported = world.paste(&repository, command);
+    assert!(imported.err.contains("1 session imported"), "{imported:?}");
+    let again = world.mxd(&repository, arguments);
+    assert!(again.err.contains("nothing is left to import: 1 are here already"), "{again:?}");
+}

@@ -5,10 +5,10 @@
 
 #![allow(clippy::result_large_err, reason = "a turn that ends a step early is small change in a test")]
 
-mod house;
+pub mod house;
 mod kills;
 mod models;
-mod talk;
+pub mod talk;
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ fn expected() -> Outcome {
 
 #[test]
 fn a_family_of_agents_builds_a_kit_over_http() {
-    let house = House::new();
+    let house = House::new(models::script);
     let first = house.mxd(&["run", "--json", models::GOAL]);
     assert_eq!(first.code, 2, "{}\n{}", first.err, house.mock.story());
     assert_eq!(house.answer_all(), 1);
@@ -68,7 +68,7 @@ fn a_family_of_agents_builds_a_kit_over_http() {
     house.mock.assert_clean();
     assert_eq!(house.outcome(), expected());
     assert_eq!(house.ledger().len(), models::LEDGER.len(), "{:?}", house.ledger());
-    house.assert_messages_once();
+    house.assert_messages_once(models::GOAL, &models::SAID);
     house.assert_no_stray_worktree();
     assert_eq!(marked(&house.task_ids()), []);
 

@@ -189,8 +189,14 @@ impl Running {
         let _ = self.child.wait();
     }
 
-    /// Waits until it has ended.
-    pub fn end(mut self) -> Ran {
+    /// Waits until it has ended by itself.
+    pub fn end(self) -> Ran {
+        let (code, ran) = self.over();
+        Ran { code: code.expect("it was not killed"), ..ran }
+    }
+
+    /// Waits until it has ended, one way or the other. No code: it was killed.
+    pub fn over(mut self) -> (Option<i32>, Ran) {
         // Whatever it says from now on is read, so that it never waits for us.
         while let Ok(line) = self.lines.recv() {
             self.seen.push(line);
@@ -201,7 +207,7 @@ impl Running {
             errors.read_to_string(&mut err).unwrap();
         }
         let out = self.seen.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
-        Ran { code: status.code().expect("it was not killed"), out, err }
+        (status.code(), Ran { code: status.code().unwrap_or(-1), out, err })
     }
 }
 

@@ -3,7 +3,10 @@
 
 mod kills;
 mod merging;
+mod odd;
 mod rewinding;
+mod solving;
+mod steps;
 
 use std::fs;
 use std::path::Path;
@@ -142,6 +145,40 @@ fn work_waits_for_the_person_where_the_settings_say_so() {
     assert_eq!(project.status("Painter"), "passed");
     assert_eq!(read(&project.path.join("a.txt")), "one\ntwo\n");
     assert_eq!(project.asks().len(), 0);
+}
+
+#[test]
+fn work_waits_for_the_person_where_its_profile_says_so() {
+    let world = World::new();
+    let other =
+        agent("Other", json!([bash("echo o > o.txt && git add -A && git commit -q -m o"), done("passed", "o")]));
+    play(&world, json!([root(json!([])), painter(), other]));
+    let project = world.project("app");
+    let folder = world.data().join("agents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("careful.md"), "---\ndescription: looked at\nreview: true\n---\n").unwrap();
+    fs::write(folder.join("free.md"), "---\ndescription: not looked at\nreview: false\n---\n").unwrap();
+    let listed = project.mxd(["agents"]).ok();
+    assert!(listed.contains("reviewed by you") && listed.contains("not reviewed"), "{listed}");
+    project.mxd(["task", "new", "Painter", "--profile", "careful"]).ok();
+    project.new_task("Other");
+    assert_eq!(project.run([]).code, 2, "something waits");
+    assert_eq!((project.status("Painter").as_str(), project.status("Other").as_str()), ("in_progress", "passed"));
+    let asks = project.asks();
+    assert_eq!((asks.len(), &asks[0]["kind"]), (1, &json!("review")), "{asks:#?}");
+    project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "Approve"]).ok();
+    assert_eq!(project.run([]).code, 0);
+    assert_eq!(project.status("Painter"), "passed");
+
+    let world = World::new();
+    play(&world, json!([root(json!([])), painter()]));
+    let project = world.project("app");
+    let folder = world.data().join("agents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("free.md"), "---\ndescription: not looked at\nreview: false\n---\n").unwrap();
+    project.mxd(["config", "set", "review", "true"]).ok();
+    project.mxd(["task", "new", "Painter", "--profile", "free"]).ok();
+    assert_eq!(project.run([]).code, 0, "what the person wrote about it counts");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::git_support::{Scene, at_home, commit_all, files, git};
 
 fn landing(wanted: &Wanted, how: How) -> Landing {
     let message = "Bring it in".to_owned();
-    Landing { task: wanted.task, branch: wanted.branch.clone(), target: "main".to_owned(), how, message }
+    Landing { task: wanted.task, branch: wanted.branch.clone(), target: "main".to_owned(), how, message, seen: None }
 }
 
 /// A task with two commits: a changed file and a new one.

@@ -65,6 +65,8 @@ mod git_archive;
 #[cfg(test)]
 mod git_diff;
 #[cfg(test)]
+mod git_locks;
+#[cfg(test)]
 mod git_merge;
 #[cfg(test)]
 mod git_snapshot;
@@ -94,6 +96,8 @@ mod mcp_support;
 mod mock_validator;
 #[cfg(test)]
 mod profiles;
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod proof;
 #[cfg(test)]
 mod store_check;
 #[cfg(test)]
@@ -112,7 +116,6 @@ mod store_files;
 mod store_lock;
 #[cfg(test)]
 mod store_replay;
-#[cfg(test)]
 #[cfg(test)]
 mod store_torn;
 #[cfg(test)]

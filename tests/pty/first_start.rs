@@ -194,3 +194,70 @@ fn lines_say_the_same_where_there_is_no_screen() {
     );
     assert!(!said.contains("0123456789"), "{said}");
 }
+
+/// Starts without a screen and answers the first question.
+fn in_lines(world: &World) -> Session {
+    let mut session = Session::start(world, mxd(), &["--plain"], 100, 60);
+    session.wait_for_text("Key in the environment: none");
+    session.wait_for_text("1. Anthropic");
+    session.wait_for_text("Enter alone skips");
+    session.send(b"1\r");
+    session.wait_for_text("it is not shown");
+    session
+}
+
+#[test]
+fn lines_ask_the_same_and_the_key_is_never_seen() {
+    let world = empty();
+    let mock = Mock::start(&world);
+    let world = world.with("ANTHROPIC_BASE_URL", &mock.url);
+    let mut session = in_lines(&world);
+    session.send(b"sk-wrong\r");
+    session.wait_for("the key to be refused", |screen| {
+        crate::support::picture::text(screen).matches("it is not shown").count() == 2
+    });
+    session.send(format!("{KEY}\r").as_bytes());
+    session.wait_for_text("Enter alone takes claude-sonnet-4-6");
+    session.send(b"\r");
+    session.wait_for_text("What may one task cost");
+    session.send(b"2.50\r");
+    session.wait_for_text("Matrix on calc");
+    session.send(b"What is it?\r");
+    session.wait_for_text(ANSWER);
+    session.send(b"/quit\r");
+    let ended = session.wait_for_end();
+    assert_eq!((ended.code, ended.traffic.count("\x1b[")), (0, 0), "{}", ended.text);
+    assert_eq!(ended.traffic.count("the-only-key") + ended.traffic.count("sk-wrong"), 0, "{}", ended.text);
+    assert!(ended.text.contains("What is it?"), "what is not secret is seen: {}", ended.text);
+    let kept = config(&world);
+    assert_eq!((&kept["authGroups"]["main"]["apiKey"], &kept["model"]), (&KEY.into(), &"claude-sonnet-4-6".into()));
+    let budget = world.command(mxd()).args(["config", "get", "budgetUsd"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&budget.stdout).trim(), "2.5");
+}
+
+#[test]
+fn a_set_up_in_lines_that_is_skipped_or_cut_short_leaves_nothing_behind_and_the_terminal_as_it_was() {
+    let world = empty();
+    let mut session = in_lines(&world);
+    session.press("ctrl-c");
+    let ended = session.wait_for_end();
+    ended.assert_restored(0);
+    let mut session = in_lines(&world);
+    session.send(b"\r");
+    let ended = session.wait_for_end();
+    assert!(ended.text.contains("no way to reach a model is set up"), "{}", ended.text);
+    assert_eq!(ended.code, 3);
+    assert!(!world.path("data/config.json").exists(), "nothing was written");
+}
+
+#[test]
+fn a_folder_without_git_is_made_a_repository_in_lines_too() {
+    let world = World::new().within("new").with("OLLAMA_HOST", "127.0.0.1:9");
+    let mut session = Session::start(&world, mxd(), &["--plain"], 100, 40);
+    session.wait_for_text("is not a git repository");
+    session.send(b"yes\r");
+    session.wait_for_text("1. Anthropic");
+    session.send(b"/quit\r");
+    assert_eq!(session.wait_for_end().code, 0);
+    assert!(world.cwd().join(".git").is_dir());
+}

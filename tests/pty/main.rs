@@ -21,6 +21,8 @@ mod product_refusals;
 #[cfg(test)]
 mod product_review;
 #[cfg(test)]
+mod product_search;
+#[cfg(test)]
 mod product_window;
 #[cfg(test)]
 mod product_work;

@@ -1,7 +1,7 @@
 //! A small program on the terminal room alone: it shows what it hears, and leaves in every way there is.
 //!
 //! The tests beside it drive it in a real terminal. Keys: `q` quits, `x` ends with an error, `p` `t` `T` panic here, in
-//! a task and in a thread, `e` opens `$EDITOR`, `z` and Ctrl-Z suspend, `m` `w` `c` switch modes on, `h` hides the cursor,
+//! a task and in a thread, `e` opens `$EDITOR`, `z` and Ctrl-Z suspend, `m` `w` switch modes on, `h` hides the cursor,
 //! `b` blocks the loop.
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mxd::base::Fault;
 use mxd::base::keys::Input;
-use mxd::term::{CursorShape, Event, Lent, Options, Reason, Stop, Surroundings, TermError, Terminal, editor};
+use mxd::term::{Event, Lent, Options, Reason, Stop, Surroundings, TermError, Terminal, editor};
 use ratatui::Frame;
 use ratatui::style::{Color, Style};
 
@@ -108,7 +108,6 @@ async fn run() -> Result<End, TermError> {
             "m" => terminal.set_mouse(true),
             "w" => terminal.set_wheel_as_arrows(true),
             "h" => seen.hides_cursor = true,
-            "c" => terminal.set_cursor_shape(CursorShape::Bar),
             "z" | "ctrl-z" => {
                 terminal.suspend().await?;
                 "back from the shell".clone_into(&mut seen.note);

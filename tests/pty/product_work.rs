@@ -222,3 +222,25 @@ fn quitting_while_an_agent_works_asks_first() {
     session.press("y");
     session.wait_for_end().assert_restored(1);
 }
+
+#[test]
+fn a_second_screen_looks_on_and_changes_nothing() {
+    let world = greeting();
+    let mut at_work = open(&world, 120, 40);
+    at_work.wait_for_text("Say below what you want done");
+    let mut looking = open(&world, 120, 40);
+    looking.wait_for_text("read only");
+    make_the_greeting(&mut at_work);
+    looking.wait_for_text("Add a greeting");
+    looking.wait_for_text("1 asks you");
+    looking.say("Take the second one");
+    looking.wait_for_text("has been working on this project");
+    looking.wait_for_text("› Take the second one");
+    assert_eq!(looking.quit().code, 0);
+    at_work.wait_for_text("1 asks you");
+    at_work.quit();
+    assert!(
+        !open(&world, 120, 40).wait_for_text("1 asks you").contains("Take the second one"),
+        "no draft of the onlooker"
+    );
+}

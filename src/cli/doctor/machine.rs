@@ -7,9 +7,10 @@ use std::path::Path;
 
 use rustix::fs::Access;
 
-use super::{Finding, shell_word};
+use super::Finding;
 use crate::app::{Charset, Colours, Emulator, Multiplexer, Surroundings, surroundings};
 use crate::base::{Fault, text};
+use crate::cli::place::shell_word;
 use crate::config::paths::{HOME_VARIABLE, Home};
 use crate::git::health;
 
@@ -44,7 +45,7 @@ fn judge_terminal(around: &Surroundings, is_terminal: bool) -> Finding {
     if !is_terminal {
         return Finding::ok(
             "terminal",
-            format!("{text}; this is not one right now, so a screen cannot be opened here"),
+            format!("no screen can be opened here: input or output is not a terminal (from the environment: {text})"),
         );
     }
     if around.is_dumb {

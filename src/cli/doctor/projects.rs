@@ -1,8 +1,8 @@
 //! The projects: whether each can be worked on, who works on it, and what earlier runs left behind.
 
-use super::{Finding, shell_word};
+use super::Finding;
 use crate::base::{Fault, text};
-use crate::cli::place::{Here, Located, registry};
+use crate::cli::place::{Here, Located, registry, shell_word};
 use crate::config::paths::Home;
 use crate::engine::leftovers::{Attic, Leftover, Look, find_in_home};
 use crate::git::health;
@@ -28,7 +28,7 @@ pub(super) async fn all(here: &Here, home: &Home, every: bool) -> Vec<Finding> {
     for located in &projects {
         findings.extend(one(home, located).await);
     }
-    findings.extend(leftovers("mxd", &find_in_home(home)));
+    findings.extend(leftovers("temporary files", &find_in_home(home)));
     findings
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Finding, Level, Remedy, shell_word};
+use super::{Finding, Level, Remedy};
 use crate::base::{Fault, SystemClock};
+use crate::cli::place::shell_word;
 use crate::config::environment::is_implicit;
 use crate::config::settings::{AuthGroup, Provider};
 use crate::config::{KeyPath, Settings};

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::{Finding, Level, shell_word};
-use crate::cli::place::{self, Here};
+use super::{Finding, Level};
+use crate::cli::place::{self, Here, shell_word};
 use crate::config::paths::Home;
 use crate::config::settings::Transport;
 use crate::config::{Layer, LayerFile, Problem, Server, ServerState, Severity, Trouble, holds_secret};

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn entries(text: &str) -> Vec<(String, Value, usize)> {
@@ -54,5 +56,13 @@ fn what_cannot_be_read_is_said_with_its_line() {
         ("---\na:\n\t- b\n---\n", 3, TAB),
     ] {
         assert_eq!(parse(file), Err((line, problem)), "{file:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in any::<String>(), front in "(?s)([a-z]{1,4}: ?|- |[|]|>|\"|'|\\[|\\]|,|#|\t| {1,3}|日|---|\n){0,40}") {
+        let _ = parse(&text);
+        let _ = parse(&format!("---\n{front}\n---\n{text}"));
     }
 }

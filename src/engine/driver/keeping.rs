@@ -9,11 +9,15 @@ use super::Parts;
 use crate::agent::driver::Keeper;
 use crate::base::{RunId, TaskId, TurnId};
 use crate::engine::update::{Level, Notice, Update};
-use crate::git::snapshot::{FILE_CAP, Taken};
-use crate::model::event::Snapshot;
+use crate::git::snapshot::{self as git, FILE_CAP, Taken};
+use crate::model::event::{Body, Snapshot};
+use crate::store::StoreError;
 
 /// How many states of one task are kept.
 pub(in crate::engine) const KEPT: usize = 100;
+
+/// How many events are looked at in one go.
+const PAGE: usize = 200;
 
 /// Keeps the states of one run.
 pub(super) struct TurnKeeper {
@@ -24,16 +28,17 @@ pub(super) struct TurnKeeper {
 }
 
 impl TurnKeeper {
-    fn keep_as(&self, turn: TurnId) -> BoxFuture<'static, ()> {
+    fn keep_as(&self, turn: TurnId, first: bool) -> BoxFuture<'static, ()> {
         let (parts, task, run, path) = (Arc::clone(&self.parts), self.task, self.run, self.path.clone());
         async move {
             match parts.worktrees.take_snapshot(task, turn, &path, FILE_CAP).await {
+                // A crash may have come in between the state and the word on it.
+                Ok(Taken::Same(snapshot)) if first && !is_said(&parts, task, &snapshot.tree).await => {
+                    say(&parts, task, run, snapshot).await;
+                }
                 Ok(Taken::Same(_)) => {}
                 Ok(Taken::New { snapshot, .. }) => {
-                    let kept = Snapshot { turn: snapshot.turn, tree: snapshot.tree };
-                    if let Err(error) = parts.store.submit(task, Some(run), vec![kept.into()]).await {
-                        tracing::warn!(%task, %error, "a state of the files is kept, and the session does not say so");
-                    }
+                    say(&parts, task, run, snapshot).await;
                     if let Err(error) = parts.worktrees.prune_snapshots(task, KEPT).await {
                         tracing::warn!(%task, %error, "old states of the files could not be forgotten");
                     }
@@ -50,12 +55,40 @@ impl TurnKeeper {
     }
 }
 
+async fn say(parts: &Parts, task: TaskId, run: RunId, snapshot: git::Snapshot) {
+    let kept = Snapshot { turn: snapshot.turn, tree: snapshot.tree };
+    if let Err(error) = parts.store.submit(task, Some(run), vec![kept.into()]).await {
+        tracing::warn!(%task, %error, "a state of the files is kept, and the session does not say so");
+    }
+}
+
+/// Tells whether a state is the last one that a session speaks of. It is looked for from the end.
+async fn is_said(parts: &Parts, task: TaskId, tree: &str) -> bool {
+    let (sessions, tree) = (parts.store.sessions().clone(), tree.to_owned());
+    let read = tokio::task::spawn_blocking(move || -> Result<bool, StoreError> {
+        let mut page = sessions.last_page(task, PAGE)?;
+        loop {
+            let last = page.events.iter().rev().find_map(|event| match &event.body {
+                Body::Snapshot(kept) => Some(kept.tree == tree),
+                _ => None,
+            });
+            match (last, page.older) {
+                (Some(same), _) => return Ok(same),
+                (None, Some(older)) => page = sessions.page_before(task, older, PAGE)?,
+                (None, None) => return Ok(false),
+            }
+        }
+    });
+    // Said twice is better than not at all.
+    matches!(read.await, Ok(Ok(true)))
+}
+
 impl Keeper for TurnKeeper {
     fn begin(&self) -> BoxFuture<'static, ()> {
-        self.keep_as(TurnId::fresh(&self.parts.ids))
+        self.keep_as(TurnId::fresh(&self.parts.ids), true)
     }
 
     fn keep(&self, turn: TurnId) -> BoxFuture<'static, ()> {
-        self.keep_as(turn)
+        self.keep_as(turn, false)
     }
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use super::{Parts, verifying};
 use crate::agent::fork::Target;
-use crate::base::{Fault, TaskId, TurnId};
+use crate::base::{Fault, MessageId, TaskId, TurnId};
+use crate::engine::command::OnConflict;
 use crate::engine::machine::{GoBack, Job, Place, Went, Worked};
 use crate::engine::reading::{History, Moment, Reader, Spot};
-use crate::engine::review::{Goal, How, Landing};
-use crate::git::merge::{self, CheckoutFate, Landed};
+use crate::engine::review::{Goal, Landing};
+use crate::git::merge::{self, CheckoutFate, Landed, TookIn};
 use crate::git::snapshot::{FILE_CAP, Snapshot};
+use crate::git::step::step;
 use crate::git::{Start, Wanted};
 use crate::model::event::{self, Event};
+use crate::model::message::{Message, Source};
 use crate::model::work::{Aim, Moving, Work};
 
 pub(super) async fn carry_out(parts: &Arc<Parts>, task: TaskId, job: Job) -> Result<Worked, Fault> {
@@ -21,7 +24,12 @@ pub(super) async fn carry_out(parts: &Arc<Parts>, task: TaskId, job: Job) -> Res
             let command = spot.verify.clone().unwrap_or_default();
             verifying::verify(parts, task, worktree(&spot)?, &command).await.map(Worked::Verified)
         }
-        Job::Land { spot, target, how, message } => land(parts, &spot, target, how, message).await,
+        Job::Prepare { spot, target, conflicts } => prepare(parts, &spot, &target, conflicts).await,
+        Job::Land { spot, target, how, message, commit } => {
+            let branch = spot.own_branch()?.to_owned();
+            let wanted = merge::Landing { task, branch, target, how, message, seen: Some(commit) };
+            land(parts, wanted).await
+        }
         Job::UndoLanding { undo } => undo_landing(parts, task, undo).await,
         Job::Foresee { branch, target } => {
             let found = parts.worktrees.preview(&branch, &target).await?;
@@ -46,29 +54,63 @@ fn worktree(spot: &Spot) -> Result<&Path, Fault> {
     path.ok_or_else(|| Fault::user("the task has no worktree now").hint("bring it back: `mxd restore TASK`"))
 }
 
-async fn land(parts: &Arc<Parts>, spot: &Spot, target: String, how: How, message: String) -> Result<Worked, Fault> {
-    let branch = spot.own_branch()?.to_owned();
+/// Finds out whether a merge can be, takes in what the person solved, and runs the check.
+async fn prepare(parts: &Arc<Parts>, spot: &Spot, target: &str, conflicts: OnConflict) -> Result<Worked, Fault> {
     let goal = if target == spot.above { Goal::Above } else { Goal::Base };
     // What would be refused anyway need not be checked first: a check may take minutes.
-    let preview = reader(parts).merge_preview(spot, goal).await?;
+    let mut preview = reader(parts).merge_preview(spot, goal).await?;
     if let Some(side) = preview.dirty.first() {
         return Err(Fault::user(format!("nothing was merged: {}", side.reason)));
     }
     if preview.ahead == 0 {
         return Ok(Worked::NothingToLand);
     }
+    if conflicts == OnConflict::Solved && !preview.conflicts.is_empty() {
+        take_in(parts, spot, target).await?;
+        preview = reader(parts).merge_preview(spot, goal).await?;
+    }
     if !preview.conflicts.is_empty() {
         return Ok(Worked::Conflicts(preview.conflicts));
     }
+    let mut commit = preview.commit;
     if let Some(command) = &spot.verify {
         let receipt = verifying::checked(parts, spot.task, worktree(spot)?, command).await?;
         if !receipt.passed() {
             return Ok(Worked::CheckFailed(receipt));
         }
+        commit = receipt.commit;
     }
-    let wanted = merge::Landing { task: spot.task, branch, target: target.clone(), how, message };
-    Ok(match parts.worktrees.land(&wanted).await? {
+    Ok(Worked::Prepared { commit })
+}
+
+/// Takes the target into the task's branch with what the person solved, and tells the agent.
+async fn take_in(parts: &Arc<Parts>, spot: &Spot, target: &str) -> Result<(), Fault> {
+    let files = match parts.worktrees.take_in(spot.task, spot.own_branch()?, target).await {
+        Ok(TookIn::Done { files }) => files,
+        Ok(TookIn::Nothing) => return Ok(()),
+        Err(error) => {
+            let fault = Fault::from(error);
+            return Err(Fault { message: format!("nothing was merged: {}", fault.message), ..fault });
+        }
+    };
+    let names: Vec<String> = files.iter().map(|file| format!("- {}", file.display())).collect();
+    let body = format!(
+        "The person took {target} into your branch and solved the conflicts by hand. What you remember of these files may be \
+         wrong, read them again before you change them:\n{}",
+        names.join("\n")
+    );
+    let id = MessageId::fresh(&parts.ids);
+    let message = Message { id, from: Source::WorkContext, body, images: Vec::new(), at: parts.clock.now() };
+    parts.store.submit(spot.task, None, vec![message.into()]).await?;
+    Ok(())
+}
+
+async fn land(parts: &Arc<Parts>, wanted: merge::Landing) -> Result<Worked, Fault> {
+    let landed = parts.worktrees.land(&wanted).await?;
+    step("a merge is about to be said");
+    Ok(match landed {
         Landed::Done { from, to, checkout, undo } => {
+            let (target, how) = (wanted.target, wanted.how);
             let landing = Landing { target, how, from, to, undo, at: parts.clock.now() };
             Worked::Landed { landing, checkout: followed(checkout) }
         }
@@ -144,7 +186,9 @@ async fn move_files(
         let before = parts.worktrees.take_snapshot(task, TurnId::fresh(&parts.ids), path, u64::MAX).await?;
         let files = before.snapshot().turn;
         let moving = Moving { aim: back.aim, extent: back.extent, files, words: back.words.clone() };
+        step("a rewind is about to be announced");
         parts.store.submit(task, None, vec![Work::Moving { moving }.into()]).await?;
+        step("a rewind is announced");
     }
     let put = parts.worktrees.put_back(task, TurnId::fresh(&parts.ids), path, &wanted).await?;
     // After a crash, what was there before is what was kept then.
@@ -154,6 +198,7 @@ async fn move_files(
         went.branch = parts.worktrees.move_branch(path, branch, head).await?;
     }
     went.state = Some((wanted.turn, wanted.tree));
+    step("a rewind is about to be said");
     Ok(())
 }
 

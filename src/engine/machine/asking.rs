@@ -16,6 +16,8 @@ const RETRY_QUESTION: &str = ". Try again?";
 const EDITED: &str = "I have edited it: run it from my checkout";
 const WITHOUT: &str = "Go on without it";
 const CANCEL: &str = "Leave it";
+/// What the task above is told of one whose worktree the person gave up.
+const GIVEN_UP: &str = "Its worktree could not be set up, and the person left it at that.";
 
 /// Returns what an answer says is to be done with the setup hook.
 pub(super) fn hook(answer: &Answer) -> Hook {
@@ -138,8 +140,10 @@ impl Machine {
             }
             AskKind::LaunchFailed | AskKind::SetupHook if is_cancel(&answer) => {
                 let acted_on = AskWithdrawn { id, reason: "the person left it as it is".to_owned() }.into();
-                // What it was to do is not done at the next start either.
-                let ended = RunEnded::from(Exit::Interrupted(InterruptReason::Stopped)).into();
+                // What it was to do is not done at the next start either. A launch that failed was told above at once;
+                // a hook that failed is told now, and the words say so also after a crash.
+                let result = if ask.kind == AskKind::SetupHook { GIVEN_UP.to_owned() } else { String::new() };
+                let ended = RunEnded { result, ..RunEnded::from(Exit::Interrupted(InterruptReason::Stopped)) }.into();
                 self.append(task, vec![answered, acted_on, ended], then);
             }
             AskKind::LaunchFailed
@@ -156,13 +160,6 @@ impl Machine {
         }
     }
 
-    /// The person does not want the worktree that could not be set up.
-    fn give_up(&mut self, now: Timestamp, task: TaskId) {
-        let id = MessageId::fresh(&self.ids);
-        let why = "Its worktree could not be set up, and the person left it at that.".to_owned();
-        self.announce(now, task, Verdict::Failed, why, id);
-    }
-
     /// An answer is on the disk: whoever waits for it goes on.
     pub(super) fn ask_answered(&mut self, now: Timestamp, task: TaskId, answered: &AskAnswered, event: &Event) {
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
@@ -177,10 +174,7 @@ impl Machine {
             return;
         }
         if !is_cancel(&decision.answer) {
-            return self.wake(now, task, Place::First);
-        }
-        if decision.ask.kind == AskKind::SetupHook && self.status(task) == Some(Status::InProgress) {
-            self.give_up(now, task);
+            self.wake(now, task, Place::First);
         }
     }
 

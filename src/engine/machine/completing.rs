@@ -5,16 +5,18 @@ use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket};
-use crate::model::event::{DoneNotified, Exit, Verdict};
+use crate::model::event::{DoneNotified, Exit, InterruptReason, Verdict};
 use crate::model::fold::LastExit;
 use crate::model::message::{Message, Source};
 use crate::model::task::{ResultRound, Status};
 
-/// Returns the verdict of a run that ended with one.
-fn verdict(exit: &Exit) -> Option<Verdict> {
-    match exit {
+/// Returns the verdict of a run that ended with one. What the person stopped has none, unless it says what came of it:
+/// then they gave it up.
+fn verdict(last: &LastExit) -> Option<Verdict> {
+    match last.exit {
         Exit::DonePassed => Some(Verdict::Passed),
         Exit::DoneFailed => Some(Verdict::Failed),
+        Exit::Interrupted(InterruptReason::Stopped) if !last.result.is_empty() => Some(Verdict::Failed),
         Exit::Interrupted(_) => None,
     }
 }
@@ -37,7 +39,7 @@ impl Machine {
     /// Returns how a task declared itself done, if that is its last word and the tree does not say so yet.
     fn declared(&self, task: TaskId) -> Option<(Verdict, &LastExit)> {
         let last = self.lives.get(&task)?.state.turns.last_exit.as_ref()?;
-        let verdict = verdict(&last.exit)?;
+        let verdict = verdict(last)?;
         // A finished task that was woken is in progress again before its conversation goes on.
         let recorded = self.tree.get(task)?.results.iter().any(|round| {
             let since = i64::try_from(last.event.ulid().timestamp_ms()).unwrap_or(i64::MAX);
@@ -57,13 +59,20 @@ impl Machine {
     /// Tells whether a task said that it is done, and the person has not said yet whether it is. It rests meanwhile, and
     /// goes on if it is spoken to.
     pub(super) fn is_under_review(&self, task: TaskId) -> bool {
-        if !self.limits.review || task == self.tree.root_id() {
+        if task == self.tree.root_id() || !self.wants_review(task) {
             return false;
         }
         let Some(life) = self.lives.get(&task).filter(|life| life.closing.is_none()) else { return false };
         self.declared(task).is_some_and(|(verdict, last)| {
             verdict == Verdict::Passed && !last.notified && life.state.work.approved != Some(last.event)
         })
+    }
+
+    /// Tells whether the person looks at a task's work before it counts as done: as its profile says, else as the settings do.
+    fn wants_review(&self, task: TaskId) -> bool {
+        let usual = self.limits.review;
+        let profile = self.tree.get(task).and_then(|node| self.profiles.bound(&node.profile).ok());
+        profile.map_or(usual, |usable| usable.profile.review_within(usual))
     }
 
     /// Tells whether the disk has a task below the one it is below here.

@@ -62,7 +62,12 @@ impl Machine {
     }
 
     fn disk_refused(&mut self, now: Timestamp, task: TaskId, reason: &str) {
-        let text = format!("the run ended because its session could not be written: {reason}");
+        let pause = pause_after(self.life(task).refusals);
+        let text = format!(
+            "the run ended because its session could not be written: {reason}; nothing that was kept is lost, and it is tried \
+             again in {} s",
+            pause.as_secs()
+        );
         self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));
         self.try_again_later(now, task);
     }
@@ -70,8 +75,9 @@ impl Machine {
     /// Tries again when the cause may be gone.
     pub(super) fn try_again_later(&mut self, now: Timestamp, task: TaskId) {
         let life = self.life(task);
-        let pause = FIRST_PAUSE.saturating_mul(1 << life.refusals.min(5)).min(LONGEST_PAUSE);
+        let pause = pause_after(life.refusals);
         life.refusals += 1;
+        life.tries_again = true;
         self.out.push(Effect::Wake { timer: Timer::TryAgain { task }, at: now.later(pause) });
     }
 
@@ -107,4 +113,9 @@ impl Machine {
     pub(super) fn fail(&mut self, now: Timestamp, task: TaskId, why: &str) {
         self.announce(now, task, Verdict::Failed, why.to_owned(), MessageId::fresh(&self.ids));
     }
+}
+
+/// Returns how long to wait after so many refusals in a row.
+fn pause_after(refusals: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << refusals.min(5)).min(LONGEST_PAUSE)
 }

@@ -8,7 +8,7 @@ use crate::agent::driver::Ending;
 use crate::agent::machine::Delivery;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
 use crate::config::recurring::{Facts, PlanChange};
-use crate::engine::command::{Command, Outcome};
+use crate::engine::command::{Command, OnConflict, Outcome};
 use crate::engine::reading::Spot;
 use crate::engine::recall::Recalled;
 use crate::engine::request::Request;
@@ -393,12 +393,20 @@ pub struct AccountOrder {
 pub enum Job {
     /// Run its check and keep the receipt.
     Verify(Spot),
-    /// Bring its branch into another, checked first.
+    /// Find out whether its branch can be brought into another, take in what the person solved, and check it.
+    Prepare {
+        spot: Spot,
+        target: String,
+        conflicts: OnConflict,
+    },
+    /// Bring its branch into another.
     Land {
         spot: Spot,
         target: String,
         how: How,
         message: String,
+        /// The commit that was looked at.
+        commit: String,
     },
     /// Take a landing back. Nothing: the last one that the repository knows of.
     UndoLanding {
@@ -444,6 +452,10 @@ pub struct GoBack {
 #[expect(clippy::large_enum_variant, reason = "it lives for one step")]
 pub enum Worked {
     Verified(Receipt),
+    /// The branch can be brought into the other one, with this commit.
+    Prepared {
+        commit: String,
+    },
     /// The check failed, so nothing was landed.
     CheckFailed(Receipt),
     Landed {

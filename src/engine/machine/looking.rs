@@ -10,7 +10,6 @@ use crate::engine::reading::Spot;
 use crate::engine::review::{Clash, Drift};
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
-use crate::model::fold::RunningProcess;
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Facts;
 
@@ -44,28 +43,17 @@ impl Machine {
         let Some(life) = self.lives.get(&task) else {
             return Some(TaskView::of(node));
         };
-        let state = &life.state;
         Some(TaskView {
             activity: life.activity,
             since: life.since,
             alive: life.run.is_some(),
             waits: self.wait(task),
             retry: life.retry.clone(),
-            asks: state.asks.iter().cloned().collect(),
-            unread: state.messages.iter().filter(|message| message.from.is_visible()).cloned().collect(),
-            usage: state.usage.clone(),
-            turns: state.turns.ended,
-            processes: state.background.iter().map(RunningProcess::reference).collect(),
-            last: state.activity.at,
             model: life.model.clone(),
             diff: life.diff,
             clashes: life.clashes.clone(),
             drift: life.drift,
-            receipt: state.work.receipt.clone(),
-            landing: state.work.landing.clone(),
-            can_redo: state.work.rewound.is_some(),
-            rounds: state.work.rounds,
-            ..TaskView::of(node)
+            ..TaskView::kept(node, &life.state)
         })
     }
 

@@ -270,6 +270,11 @@ impl Machine {
     }
 
     pub(super) fn rang(&mut self, now: Timestamp, timer: Timer) {
+        if let Timer::TryAgain { task } = timer
+            && let Some(life) = self.lives.get_mut(&task)
+        {
+            life.tries_again = false;
+        }
         match timer {
             Timer::AskDeadline { task, ask } => self.deadline(now, task, ask),
             Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.halting) => {
@@ -302,6 +307,11 @@ impl Machine {
 impl Life {
     /// Tells whether something is under way that a run must not come in between of.
     pub(super) fn is_held(&self) -> bool {
+        self.is_occupied() || self.receiving > 0
+    }
+
+    /// The same, but for merges: several may come in one after the other.
+    pub(super) fn is_occupied(&self) -> bool {
         self.run.is_some() || self.edited || self.halting || self.withdrawing > 0
     }
 

@@ -30,6 +30,8 @@ pub(in crate::engine::machine) enum Waiting {
     Undo {
         ticket: Ticket,
         task: TaskId,
+        /// Who works where files are written meanwhile.
+        host: Option<TaskId>,
     },
     CatchUp {
         ticket: Ticket,
@@ -59,6 +61,8 @@ pub(in crate::engine::machine) struct Merging {
     conflicts: OnConflict,
     /// The question that is answered by it.
     ask: Option<AskId>,
+    /// Who works where the target is checked out, while files are written there.
+    host: Option<TaskId>,
 }
 
 impl Waiting {
@@ -130,19 +134,66 @@ impl Machine {
         let spot = self.spot_of(task)?;
         spot.own_branch()?;
         let target = spot.target(into).to_owned();
-        let owner = self.tree.ancestors(task).find(|above| above.branch.as_deref() == Some(target.as_str()));
-        let owner = owner.map_or(self.tree.root_id(), |above| above.id);
-        if self.is_busy(owner) {
+        if (conflicts, how) == (OnConflict::Solved, How::Rebase) {
+            return Err(Fault::user(
+                "what was solved for both branches does not say what each commit becomes in a rebase",
+            )
+            .hint("merge or squash instead"));
+        }
+        self.host_at_rest(task, &target)?;
+        let merging = Merging { ticket, task, target: target.clone(), how, conflicts, ask, host: None };
+        self.start_job(task, Job::Prepare { spot, target, conflicts }, Waiting::Merge(merging));
+        Ok(())
+    }
+
+    /// Returns who works where a target is checked out. Refused while they are at work.
+    fn host_at_rest(&self, task: TaskId, target: &str) -> Result<TaskId, Fault> {
+        let host = self.tree.ancestors(task).find(|above| above.branch.as_deref() == Some(target));
+        let host = host.map_or(self.tree.root_id(), |above| above.id);
+        if self.is_working(host) {
             return Err(Fault::user(format!(
                 "{} is at work where {target} is checked out: its files would change under its hands",
-                self.named(owner)
+                self.named(host)
             ))
             .hint("wait until it rests, or stop it: `mxd stop TASK`"));
         }
-        let message = self.merge_message(task);
-        let merging = Merging { ticket, task, target: target.clone(), how, conflicts, ask };
-        self.start_job(task, Job::Land { spot, target, how, message }, Waiting::Merge(merging));
-        Ok(())
+        Ok(host)
+    }
+
+    /// Everything is checked, which may have taken long: files are written next, while nobody works there.
+    fn prepared(&mut self, now: Timestamp, merging: Merging, commit: String) {
+        let Merging { ticket, task, how, .. } = merging;
+        let target = merging.target.clone();
+        let ready = self.host_at_rest(task, &target).and_then(|host| Ok((host, self.spot_of(task)?)));
+        match ready {
+            Ok((host, spot)) => {
+                self.visit(host);
+                let message = self.merge_message(task);
+                let job = Job::Land { spot, target, how, message, commit };
+                self.start_job(task, job, Waiting::Merge(Merging { host: Some(host), ..merging }));
+            }
+            Err(fault) => {
+                let fault = Fault { message: format!("nothing was merged: {}", fault.message), ..fault };
+                self.settle_work(now, Some(ticket), task, Err(fault));
+            }
+        }
+    }
+
+    /// Lets nobody begin where files are being written.
+    fn visit(&mut self, host: TaskId) {
+        self.life(host).receiving += 1;
+    }
+
+    /// Nothing is written any more where the target is checked out.
+    fn leave_host(&mut self, now: Timestamp, waiting: &Waiting) {
+        let (Waiting::Merge(Merging { host: Some(host), .. }) | Waiting::Undo { host: Some(host), .. }) = waiting
+        else {
+            return;
+        };
+        if let Some(life) = self.lives.get_mut(host) {
+            life.receiving = life.receiving.saturating_sub(1);
+        }
+        self.reconsider(now, *host);
     }
 
     /// Returns what the commit of a merge says: the task, and what its agent reported.
@@ -155,8 +206,13 @@ impl Machine {
 
     pub(super) fn undo_merge(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
         self.at_rest(task, "changed")?;
-        let undo = self.state(task).and_then(|state| state.work.landing.as_ref()).map(|landing| landing.undo.clone());
-        self.start_job(task, Job::UndoLanding { undo }, Waiting::Undo { ticket, task });
+        let landing = self.state(task).and_then(|state| state.work.landing.clone());
+        let host = landing.as_ref().map(|landing| self.host_at_rest(task, &landing.target)).transpose()?;
+        if let Some(host) = host {
+            self.visit(host);
+        }
+        let undo = landing.map(|landing| landing.undo);
+        self.start_job(task, Job::UndoLanding { undo }, Waiting::Undo { ticket, task, host });
         Ok(())
     }
 
@@ -174,6 +230,7 @@ impl Machine {
     /// A job is done, or could not be.
     pub(super) fn worked(&mut self, now: Timestamp, ticket: Ticket, result: Result<Worked, Fault>) {
         let Some(Pending::Work(waiting)) = self.pending.remove(&ticket) else { return };
+        self.leave_host(now, &waiting);
         match result {
             Ok(worked) => self.go_on_working(now, *waiting, worked),
             Err(fault) => self.work_failed(now, &waiting, fault),
@@ -182,6 +239,7 @@ impl Machine {
 
     fn go_on_working(&mut self, now: Timestamp, waiting: Waiting, worked: Worked) {
         match (waiting, worked) {
+            (Waiting::Merge(merging), Worked::Prepared { commit }) => self.prepared(now, merging, commit),
             (Waiting::Merge(merging), Worked::Landed { landing, checkout }) => {
                 let place = checkout.map_or_else(
                     || ", which is checked out nowhere: only the branch moved".to_owned(),
@@ -211,7 +269,7 @@ impl Machine {
                 };
                 self.settle_work(now, Some(ticket), task, result);
             }
-            (Waiting::Undo { ticket, task }, Worked::Undone { undo, target, checkout }) => {
+            (Waiting::Undo { ticket, task, .. }, Worked::Undone { undo, target, checkout }) => {
                 let place = checkout.map_or_else(String::new, |path| format!("; {} follows", path.display()));
                 let outcome = Outcome::Noted(format!("{target} is where it was before the merge{place}"));
                 let bodies = vec![Work::LandingUndone { undo, at: now }.into()];
@@ -285,7 +343,8 @@ impl Machine {
     fn conflicted(&mut self, now: Timestamp, merging: &Merging, conflicts: &[Conflict]) {
         let (ticket, task, target) = (merging.ticket, merging.task, &merging.target);
         match merging.conflicts {
-            OnConflict::Refuse => {
+            // What was solved is in the branch by now: the target has gained something else.
+            OnConflict::Refuse | OnConflict::Solved => {
                 let names: Vec<String> =
                     conflicts.iter().take(SHOWN).map(|conflict| conflict.path.display().to_string()).collect();
                 let files = text::count(conflicts.len(), "file", "files");
@@ -294,7 +353,7 @@ impl Machine {
                     names.join(", ")
                 ))
                 .hint("let its agent resolve it: `mxd merge TASK --resolve`")
-                .hint("or resolve it yourself: merge the target in the task's worktree and commit");
+                .hint("or solve it yourself, in your editor: `mxd merge TASK --edit`");
                 self.settle_work(now, Some(ticket), task, Err(fault));
             }
             OnConflict::AskAgent => {

@@ -199,3 +199,37 @@ fn a_setup_hook_that_nobody_could_be_asked_about_is_tried_again() {
     assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: Timer::TryAgain { .. }, .. })), 1);
     assert_eq!(rig.launched(), [task]);
 }
+
+#[test]
+fn a_worktree_that_was_given_up_is_told_above_once_whatever_is_killed_in_between() {
+    let mut answered_before = 0;
+    for steps in 0..6 {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let task = rig.make(root, "Task");
+        rig.send(task, "begin");
+        let failure = LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() };
+        rig.feed(Input::LaunchFailed { task, failure });
+        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        rig.answer(task, 3);
+        for _ in 0..steps {
+            rig.wake_disk_once();
+        }
+        rig.crash();
+        if rig.count(task, "ask_answered") == 0 {
+            rig.answer(task, 3);
+        } else {
+            answered_before += 1;
+        }
+        for word in ["at once", "after another crash"] {
+            assert_eq!(rig.status(task), Status::Failed, "{steps} steps, {word}");
+            assert_eq!(rig.completions(root), [(task, Verdict::Failed)], "{steps} steps, {word}");
+            assert!(rig.view(task).asks.is_empty() && rig.view(task).waits.is_none(), "{steps} steps, {word}");
+            assert!(!rig.launched().contains(&task), "{steps} steps, {word}");
+            rig.crash();
+        }
+        rig.send(task, "try it after all");
+        assert!(rig.launched().contains(&task), "it goes on when it is spoken to");
+    }
+    assert!(answered_before >= 3, "the answer was on the disk before {answered_before} of the crashes");
+}

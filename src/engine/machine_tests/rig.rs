@@ -335,12 +335,14 @@ impl Rig {
     /// The run of a task writes that it is over.
     pub fn declare(&mut self, task: TaskId, exit: &Exit) {
         let mut bodies = Vec::new();
+        let mut ended = RunEnded::from(exit.clone());
         if !matches!(exit, Exit::Interrupted(_)) {
+            ended.result = "what came of it".to_owned();
             let (call, name) = (TurnId::fresh(&self.ids).to_string(), names::wire(names::DONE));
             let input = Json::parse("{}").unwrap();
             bodies.push(ToolUse { call, name, input, malformed: None }.into());
         }
-        bodies.push(RunEnded { exit: exit.clone(), result: "what came of it".to_owned() }.into());
+        bodies.push(ended.into());
         self.run_writes(task, bodies);
     }
 

@@ -227,6 +227,7 @@ fn the_disk_refuses_a_run_and_it_is_tried_again() {
     assert!(rig.launched().is_empty());
     let timer = Timer::TryAgain { task };
     assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer)), 1);
+    assert!(!rig.machine.is_quiet(), "whoever waits for the end must not take this for one");
     rig.feed(Input::Timer { timer });
     assert_eq!(rig.launched(), [task]);
 }

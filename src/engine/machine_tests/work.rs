@@ -72,8 +72,11 @@ fn a_merge_is_kept_in_the_session_before_it_is_answered_and_can_be_undone() {
     let (mut rig, task) = asleep();
     assert_eq!(merge(&mut rig, task, OnConflict::Refuse), None);
     let ticket = rig.last_ticket();
-    let (_, Job::Land { target, how, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
-    assert_eq!((target.as_str(), *how), ("main", How::Squash));
+    let (_, Job::Prepare { target, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
+    assert_eq!(target, "main");
+    answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    let (_, Job::Land { target, how, commit, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
+    assert_eq!((target.as_str(), *how, commit.as_str()), ("main", How::Squash, "c"));
     // Nobody begins to work there meanwhile.
     rig.send(task, "go on");
     assert!(rig.launched().is_empty());
@@ -103,6 +106,52 @@ fn what_is_at_work_is_neither_merged_nor_rewound_nor_merged_into() {
     assert!(message_of(merge(&mut rig, task, OnConflict::Refuse)).contains("under its hands"));
     let root = rig.root();
     assert!(message_of(merge(&mut rig, root, OnConflict::Refuse)).contains("at work"));
+}
+
+#[test]
+fn nobody_begins_where_a_merge_is_writing_and_who_began_during_the_check_is_not_disturbed() {
+    let (mut rig, task) = asleep();
+    let root = rig.root();
+    merge(&mut rig, task, OnConflict::Refuse);
+    let ticket = rig.last_ticket();
+    // The check takes long, and the person has something to say to whoever works where the target is.
+    rig.send(root, "work");
+    assert_eq!(rig.launched(), [root]);
+    answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    let said = message_of(rig.reply(ticket));
+    assert!(said.contains("nothing was merged") && said.contains("under its hands"), "{said}");
+    assert!(!matches!(job(&rig).1, Job::Land { .. }));
+
+    let (mut rig, task) = asleep();
+    let root = rig.root();
+    merge(&mut rig, task, OnConflict::Refuse);
+    answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    rig.send(root, "work");
+    assert!(rig.launched().is_empty(), "files are being written there");
+    answer(&mut rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
+    assert_eq!(rig.launched(), [root], "what was said meanwhile is heard now");
+
+    let (mut rig, task) = asleep();
+    let root = rig.root();
+    rig.run_writes(task, vec![Work::Landed { landing: landing() }.into()]);
+    rig.command(Command::UndoMerge { task });
+    rig.send(root, "work");
+    assert!(rig.launched().is_empty(), "files are being written there");
+    answer(&mut rig, Err(Fault::user("no")));
+    assert_eq!(rig.launched(), [root]);
+    assert!(message_of(rig.command(Command::UndoMerge { task })).contains("under its hands"));
+}
+
+#[test]
+fn what_was_solved_by_hand_is_merged_or_squashed_and_never_rebased() {
+    let (mut rig, task) = asleep();
+    let rebase = Command::Merge { task, into: Goal::Above, how: How::Rebase, conflicts: OnConflict::Solved };
+    assert!(message_of(rig.command(rebase)).contains("rebase"));
+    merge(&mut rig, task, OnConflict::Solved);
+    let ticket = rig.last_ticket();
+    assert!(matches!(job(&rig).1, Job::Prepare { conflicts: OnConflict::Solved, .. }));
+    answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
+    assert!(message_of(rig.reply(ticket)).contains("1 file, such as a.txt"), "the target has gained something else");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Reader, Spot};
 use crate::base::{EventId, Fault, TurnId, text};
 use crate::engine::review::{
-    CommitLine, CreatedTask, DirtySide, Extent, FileChange, Goal, MergePreview, RewindPreview,
+    CommitLine, CreatedTask, DirtySide, Extent, FileChange, Goal, MergePreview, RewindPreview, Solving,
 };
 use crate::git::diff::{self, End, Wish};
 use crate::model::content::Content;
@@ -53,6 +53,7 @@ impl Reader {
         Ok(MergePreview {
             task: spot.task,
             branch: branch.to_owned(),
+            commit: found.branch.clone(),
             target: target.to_owned(),
             ahead: found.ahead,
             behind: found.behind,
@@ -66,6 +67,17 @@ impl Reader {
             receipt: spot.receipt.clone(),
             fresh,
         })
+    }
+
+    /// Writes drafts of what a task's work conflicts about, for the person to solve. Refused before anything is written if
+    /// the merge would be refused whatever they do.
+    pub async fn prepare_solving(&self, spot: &Spot, goal: Goal) -> Result<Solving, Fault> {
+        let preview = self.merge_preview(spot, goal).await?;
+        if let Some(side) = preview.dirty.first() {
+            return Err(Fault::user(format!("nothing can be merged: {}", side.reason)));
+        }
+        let found = self.worktrees.prepare_solving(spot.task, &preview.branch, &preview.target).await?;
+        found.ok_or_else(|| Fault::user("there are no conflicts to solve").hint("merge it: `mxd merge TASK`"))
     }
 
     /// Finds out what going back to after a turn would undo, and what not. Nothing: to before the first one.

@@ -1,8 +1,10 @@
 //! The commits that a landing makes, computed in memory and written as objects that nothing points at yet.
 
+use std::path::Path;
+
 use git2::{Commit, Oid, Repository, Signature};
 
-use super::{How, Landing};
+use super::{How, Landing, solve};
 use crate::git::agent_env::NOBODY;
 use crate::git::conflict::{self, Conflict};
 use crate::git::error::Error;
@@ -14,8 +16,14 @@ pub(super) enum Computed {
     Conflicts(Vec<Conflict>),
 }
 
-/// Computes what the target becomes when `theirs` is brought into `ours`.
-pub(super) fn compute(repository: &Repository, landing: &Landing, ours: Oid, theirs: Oid) -> Result<Computed, Error> {
+/// Computes what the target becomes when `theirs` is brought into `ours`. `solved`: where conflicts were solved by hand.
+pub(super) fn compute(
+    repository: &Repository,
+    landing: &Landing,
+    ours: Oid,
+    theirs: Oid,
+    solved: Option<&Path>,
+) -> Result<Computed, Error> {
     let failed = Error::read(repository.path());
     let (ahead, _) = repository.graph_ahead_behind(theirs, ours).map_err(&failed)?;
     if ahead == 0 {
@@ -24,6 +32,9 @@ pub(super) fn compute(repository: &Repository, landing: &Landing, ours: Oid, the
     match landing.how {
         How::Merge | How::Squash => {
             let mut index = conflict::merge(repository, ours, theirs)?;
+            if let Some(folder) = solved {
+                solve::apply(repository, &mut index, folder)?;
+            }
             let conflicts = conflict::conflicts(repository, &index)?;
             if !conflicts.is_empty() {
                 return Ok(Computed::Conflicts(conflicts));

@@ -2,6 +2,7 @@ use super::*;
 
 fn landing(message: &str) -> Landing {
     Landing {
+        seen: None,
         task: "01JB2Q8G5VW3K7M9N4P6R8T0XY".parse().unwrap(),
         branch: "mxd/x/y".to_owned(),
         target: "main".to_owned(),

@@ -1,15 +1,19 @@
 //! Carrying a landing out, and taking it back.
 
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
 use git2::{Oid, Repository, Signature};
 
 use super::apply::{Computed, compute};
-use super::{CheckoutFate, Landed, Landing, tip};
+use super::{CheckoutFate, Landed, Landing, TookIn, tip};
 use crate::base::TaskId;
 use crate::git::entry::{self, Entry, Head};
 use crate::git::error::{Error, blocking};
 use crate::git::program::{Checkout, OURSELVES};
 use crate::git::refs;
 use crate::git::status::{self, Dirty};
+use crate::git::step::step;
 use crate::git::worktree::Worktrees;
 
 pub(super) const PENDING: &str = "refs/mxd/pending/";
@@ -57,11 +61,48 @@ impl Worktrees {
     /// has the target has changes: what is not committed would be left behind or written over.
     pub async fn land(&self, landing: &Landing) -> Result<Landed, Error> {
         let _landings = self.landings().await;
-        if let Some(own) = self.checkout_of(&landing.branch).await?
-            && let Some(refusal) = status::dirty(&own, 1).await?.refusal(&own.path)
-        {
-            return Err(refusal);
+        self.refuse_uncommitted(&landing.branch).await?;
+        self.bring_in(landing, None, WayBack::Kept).await
+    }
+
+    /// Takes the target into a task's own branch, with the conflicts as the person solved them. Refused if something is not
+    /// solved, or if the worktree has anything uncommitted.
+    pub async fn take_in(&self, task: TaskId, branch: &str, target: &str) -> Result<TookIn, Error> {
+        let _landings = self.landings().await;
+        self.refuse_uncommitted(branch).await?;
+        let files: Vec<PathBuf> =
+            self.preview(branch, target).await?.conflicts.into_iter().map(|conflict| conflict.path).collect();
+        let mut message = format!("Merge {target} into {branch}\n\nConflicts solved by hand:\n");
+        for file in &files {
+            let _ = writeln!(message, "- {}", file.display().to_string().replace('\n', " "));
         }
+        let landing = Landing {
+            task,
+            branch: target.to_owned(),
+            target: branch.to_owned(),
+            how: super::How::Merge,
+            message,
+            seen: None,
+        };
+        let folder = self.solving(task);
+        match self.bring_in(&landing, Some(folder), WayBack::None).await? {
+            Landed::Done { .. } => {}
+            Landed::Nothing => return Ok(TookIn::Nothing),
+            Landed::Conflicts(_) => return Err(Error::Refused("not every conflict is solved".to_owned())),
+        }
+        if let Err(error) = self.forget_solving(task).await {
+            tracing::warn!(%error, "drafts of solved conflicts could not be removed");
+        }
+        Ok(TookIn::Done { files })
+    }
+
+    async fn refuse_uncommitted(&self, branch: &str) -> Result<(), Error> {
+        let Some(own) = self.checkout_of(branch).await? else { return Ok(()) };
+        status::dirty(&own, 1).await?.refusal(&own.path).map_or(Ok(()), Err)
+    }
+
+    /// Does what both ways have in common, while nobody else moves a target.
+    async fn bring_in(&self, landing: &Landing, solved: Option<PathBuf>, back: WayBack) -> Result<Landed, Error> {
         let target = self.checkout_of(&landing.target).await?;
         if let Some(target) = &target {
             refuse_changed(target).await?;
@@ -70,7 +111,10 @@ impl Worktrees {
         let computed = blocking(move || {
             let repository = main.open()?;
             let (theirs, ours) = (tip(&repository, &wanted.branch)?, tip(&repository, &wanted.target)?);
-            Ok((compute(&repository, &wanted, ours, theirs)?, ours))
+            if wanted.seen.as_ref().is_some_and(|seen| *seen != theirs.to_string()) {
+                return Err(Error::Moved { branch: wanted.branch });
+            }
+            Ok((compute(&repository, &wanted, ours, theirs, solved.as_deref())?, ours))
         })
         .await?;
         let (from, to) = match computed {
@@ -78,6 +122,7 @@ impl Worktrees {
             (Computed::Conflicts(conflicts), _) => return Ok(Landed::Conflicts(conflicts)),
             (Computed::Tip(to), from) => (from, to),
         };
+        step("commits written");
         if let Some(target) = &target {
             // Files that nobody tracks may be in the way of new ones: found out before anything moves.
             follow(target, from, to, Rehearsal::Yes).await?;
@@ -88,8 +133,14 @@ impl Worktrees {
             let note = write_note(&repository, wanted.task, &wanted.target, from, to)?;
             let pending = format!("{PENDING}{}", wanted.task);
             refs::swap(&repository, &pending, refs::target(&repository, &pending)?, note, "mxd: landing")?;
-            let undo = next_undo(&repository, wanted.task)?;
-            refs::swap(&repository, &undo, None, note, "mxd: landing")?;
+            let undo = match back {
+                WayBack::Kept => {
+                    let undo = next_undo(&repository, wanted.task)?;
+                    refs::swap(&repository, &undo, None, note, "mxd: landing")?;
+                    undo
+                }
+                WayBack::None => String::new(),
+            };
             let log = format!("mxd: {} brought in", wanted.branch);
             if let Err(error) =
                 refs::swap(&repository, &format!("{}{}", refs::HEADS, wanted.target), Some(from), to, &log)
@@ -101,14 +152,33 @@ impl Worktrees {
         })
         .await?;
         let checkout = match &target {
-            Some(target) => {
-                follow(target, from, to, Rehearsal::No).await?;
-                CheckoutFate::Updated(target.path.clone())
+            Some(checkout) => {
+                if let Err(error) = follow(checkout, from, to, Rehearsal::No).await {
+                    // Git looks at everything before it writes anything: somebody changed a file in the last moment.
+                    if error.is_contention() || follow(checkout, from, to, Rehearsal::Yes).await.is_err() {
+                        self.take_back(landing, (from, to), undo).await?;
+                    }
+                    return Err(error);
+                }
+                CheckoutFate::Updated(checkout.path.clone())
             }
             None => CheckoutFate::OnlyRef,
         };
         self.landed(landing.task).await?;
         Ok(Landed::Done { from: from.to_string(), to: to.to_string(), checkout, undo })
+    }
+
+    /// Moves a target back whose checkout could not follow: nothing happened.
+    async fn take_back(&self, landing: &Landing, (from, to): (Oid, Oid), undo: String) -> Result<(), Error> {
+        let (main, landing) = (self.main().clone(), landing.clone());
+        blocking(move || {
+            let repository = main.open()?;
+            let name = format!("{}{}", refs::HEADS, landing.target);
+            refs::swap(&repository, &name, Some(to), from, "mxd: its checkout could not follow")?;
+            forget(&repository, &[&format!("{PENDING}{}", landing.task), &undo]);
+            Ok(())
+        })
+        .await
     }
 
     /// Returns the checkouts that have a branch and its target, with what is not committed in them.
@@ -212,6 +282,13 @@ fn without_untracked(dirty: &mut Dirty) {
     dirty.untracked = 0;
 }
 
+/// Whether what takes a landing back is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WayBack {
+    Kept,
+    None,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rehearsal {
     /// Only find out whether it would work.
@@ -227,7 +304,17 @@ pub(super) async fn follow(checkout: &Checkout, from: Oid, to: Oid, rehearsal: R
     }
     // Times of files may have changed without their content; git must have looked before it can tell.
     checkout.git(["update-index", "-q", "--refresh"]).long(None).answer().await?;
-    call.argument(from.to_string()).argument(to.to_string()).run_patiently().await.map(drop)
+    let name = if rehearsal == Rehearsal::Yes { "a checkout would follow" } else { "a checkout is about to follow" };
+    step(name);
+    match call.argument(from.to_string()).argument(to.to_string()).run_patiently().await {
+        Err(Error::Failed { said, .. }) if said.contains("would be overwritten") => {
+            let said = said.trim_start_matches("error: ").trim();
+            return Err(Error::Refused(format!("{} cannot follow: {said}", checkout.path.display())));
+        }
+        done => done?,
+    };
+    step("a checkout could follow");
+    Ok(())
 }
 
 fn next_undo(repository: &Repository, task: TaskId) -> Result<String, Error> {
@@ -263,7 +350,8 @@ pub(super) fn read_note(repository: &Repository, id: Oid) -> Result<Note, Error>
 
 /// Deletes refs of ours. What stays is found by the next start.
 pub(super) fn forget(repository: &Repository, names: &[&str]) {
-    for name in names {
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        step("a note is about to go");
         if let Ok(mut found) = repository.find_reference(name)
             && let Err(error) = found.delete()
         {

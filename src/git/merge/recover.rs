@@ -102,6 +102,11 @@ fn undoable(repository: &Repository) -> Result<Vec<Undoable>, Error> {
     Ok(last.into_values().map(|(_, undoable)| undoable).collect())
 }
 
+/// Returns the branches that landings were announced for and are not known to be through.
+pub(in crate::git) fn announced_targets(repository: &Repository) -> Result<Vec<String>, Error> {
+    Ok(pending(repository)?.into_iter().map(|(_, note)| note.target).collect())
+}
+
 fn pending(repository: &Repository) -> Result<Vec<(TaskId, Note)>, Error> {
     let mut all = Vec::new();
     for found in repository.references_glob(&format!("{PENDING}*")).map_err(Error::read(repository.path()))?.flatten() {

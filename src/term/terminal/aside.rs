@@ -1,22 +1,9 @@
-//! What the terminal is told beside the screen: title, notification, cursor, clipboard, and modes that come and go.
-
-use crossterm::cursor::SetCursorStyle;
+//! What the terminal is told beside the screen: title, notification, clipboard, and modes that come and go.
 
 use super::Terminal;
-use crate::term::ansi::ansi;
 use crate::term::clipboard::Step;
 use crate::term::modes::Mode;
-use crate::term::notify::{self, Progress};
-
-/// How the cursor looks where text is typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CursorShape {
-    /// As the person has set it in their terminal.
-    Usual,
-    Block,
-    Underline,
-    Bar,
-}
+use crate::term::notify;
 
 impl Terminal {
     /// Captures the mouse or lets it go. A captured wheel sends no arrows.
@@ -30,25 +17,6 @@ impl Terminal {
     /// Makes the wheel send arrow keys, where the terminal can do that.
     pub fn set_wheel_as_arrows(&mut self, on: bool) {
         self.switch(Mode::WheelAsArrows, on);
-    }
-
-    pub fn set_cursor_shape(&mut self, shape: CursorShape) {
-        if self.cursor == shape {
-            return;
-        }
-        self.cursor = shape;
-        self.show_cursor_shape();
-    }
-
-    pub(super) fn show_cursor_shape(&mut self) {
-        let style = match self.cursor {
-            CursorShape::Usual => return self.switch(Mode::CursorShape, false),
-            CursorShape::Block => SetCursorStyle::SteadyBlock,
-            CursorShape::Underline => SetCursorStyle::SteadyUnderScore,
-            CursorShape::Bar => SetCursorStyle::SteadyBar,
-        };
-        self.switch(Mode::CursorShape, true);
-        self.send(&ansi(style));
     }
 
     /// Sets the window title, which goes back to what it was at the end.
@@ -71,14 +39,6 @@ impl Terminal {
 
     pub fn bell(&mut self) {
         self.send(notify::BELL);
-    }
-
-    /// Shows progress in the tab or the task bar, where there is such a thing.
-    pub fn set_progress(&mut self, progress: Progress) {
-        if let Some(bytes) = notify::progress(progress, &self.capabilities.surroundings) {
-            self.switch(Mode::Progress, progress != Progress::None);
-            self.send(&bytes);
-        }
     }
 
     /// Takes the step of a clipboard plan that is the terminal's. Tells whether it was one and could be sent.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 
-use super::{CursorShape, TermError, Terminal};
+use super::{TermError, Terminal};
 use crate::base::keys::Input;
 use crate::term::guard::Origin;
 use crate::term::input::{Heard, Reader};
@@ -95,16 +95,10 @@ impl Terminal {
     }
 
     fn step_in(&mut self, modes: &[Mode], origin: Origin) -> Result<(), TermError> {
-        // Those two have no state of their own: they are set again with their value.
-        let modes: Vec<Mode> =
-            modes.iter().copied().filter(|mode| !matches!(mode, Mode::CursorShape | Mode::Progress)).collect();
-        self.guard.enter(&modes, origin).map_err(TermError::Gone)?;
+        self.guard.enter(modes, origin).map_err(TermError::Gone)?;
         self.reader = Some(Reader::start(self.tty.clone()).map_err(TermError::Gone)?);
         if let Some(title) = &self.title {
             self.send(&notify::title(title));
-        }
-        if self.cursor != CursorShape::Usual {
-            self.show_cursor_shape();
         }
         // The frame that was on its way when we left was cut off.
         if self.outlet.is_busy() {

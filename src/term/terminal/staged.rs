@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{CursorShape, Terminal};
+use super::Terminal;
 use crate::base::keys::Input;
 use crate::term::capabilities::Capabilities;
 use crate::term::device::Tty;
@@ -62,7 +62,6 @@ impl Terminal {
             is_answering: false,
             has_focus: true,
             title: None,
-            cursor: CursorShape::Usual,
             ending: Ending::deaf(),
             job: JobControl::deaf().unwrap(),
             size: (columns, rows),

@@ -9,7 +9,7 @@ use crate::base::text::size;
 use crate::model::Image;
 use crate::tools::context::Context;
 use crate::tools::mcp::redact::Redactor;
-use crate::tools::read_file::image;
+use crate::tools::picture;
 use crate::tools::reply::Reply;
 
 /// Pictures beyond this are kept and named, but not shown: vendors limit how many a request may hold.
@@ -85,13 +85,13 @@ impl Gathered<'_> {
             }
         };
         let mut trouble = String::new();
-        if let Some(format) = image::kind(&bytes) {
+        if let Some(format) = picture::kind(&bytes) {
             if self.images.len() >= MOST_PICTURES {
                 trouble = format!("; only {MOST_PICTURES} pictures are shown");
             } else {
                 let (limits, original) = (self.context.limits, bytes.clone());
                 // Decoding computes for long; an agent's other work must not wait for it.
-                let looked = tokio::task::spawn_blocking(move || image::fit(original, format, limits)).await;
+                let looked = tokio::task::spawn_blocking(move || picture::fit(original, format, limits)).await;
                 match looked.unwrap_or_else(|_| Err("the decoder failed".to_owned())) {
                     Ok((picture, said)) => {
                         let shown = name.as_deref().unwrap_or("picture");

@@ -2,8 +2,10 @@
 
 use crate::base::{AskId, TaskId, sanitize, text};
 use crate::model::Ask;
+use crate::model::ask::AskKind;
+use crate::text::markdown;
 use crate::text::wrap::{self, Break};
-use crate::text::{Row, Span, width};
+use crate::text::{Page, Row, Span, width};
 use crate::theme::{Glyphs, Role};
 use crate::ui::asks::State;
 use crate::ui::msg::Cx;
@@ -35,7 +37,7 @@ pub fn rows(state: &State, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<As
         if open {
             body(state, cx, ask, columns, &mut out);
         } else if !state.is_later(*id) {
-            let question = sanitize::line(&ask.question);
+            let question = brief(ask);
             let room = columns.saturating_sub(4);
             let shown = width::truncate(&question, room, width::Cut::End, cx.theme.glyphs.ellipsis).into_owned();
             out.push(plain(ask.id, Row::new(vec![Span::decoration("   ", Role::Text), Span::new(shown, Role::Muted)])));
@@ -43,6 +45,15 @@ pub fn rows(state: &State, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<As
         debug_assert!(out.len() > from);
     }
     out
+}
+
+/// Returns a question in one line. What agents write is Markdown; everything else is as it stands.
+pub fn brief(ask: &Ask) -> String {
+    if ask.kind == AskKind::Clarify {
+        markdown::words(&ask.question)
+    } else {
+        sanitize::line(&ask.question).into_owned()
+    }
 }
 
 fn plain(ask: AskId, row: Row) -> AskRow {
@@ -87,7 +98,14 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
         let lines = visible.lines().map(|line| vec![Span::new(line.to_owned(), role)]);
         lines.flat_map(|line| wrap::spans(&line, room, &indent, &indent, Break::Words)).collect::<Vec<_>>()
     };
-    out.extend(paragraph(&ask.question, Role::Text).into_iter().map(|row| plain(ask.id, row)));
+    let question = if ask.kind == AskKind::Clarify {
+        let rows = markdown::render(&ask.question, Page::new(room.saturating_sub(3), cx.theme.glyphs));
+        let indented = |row: Row| Row { spans: indent.iter().cloned().chain(row.spans).collect(), ..row };
+        rows.into_iter().map(indented).collect()
+    } else {
+        paragraph(&ask.question, Role::Text)
+    };
+    out.extend(question.into_iter().map(|row| plain(ask.id, row)));
     let detail = paragraph(ask.detail.trim(), Role::Muted);
     let hidden = detail.len().saturating_sub(DETAIL_ROWS);
     out.extend(detail.into_iter().take(DETAIL_ROWS).map(|row| plain(ask.id, row)));
@@ -138,3 +156,7 @@ fn answer(state: &State, glyphs: &Glyphs, id: AskId, columns: usize, out: &mut V
         out.push(AskRow { ask: id, row, cursor, choice: None });
     }
 }
+
+#[cfg(test)]
+#[path = "rows_tests.rs"]
+mod tests;

@@ -4,9 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::base::sanitize;
 use crate::theme::Role;
-use crate::ui::asks::{State, rows};
+use crate::ui::asks::{State, brief, rows};
 use crate::ui::msg::Cx;
 use crate::ui::paint;
 use crate::ui::world::World;
@@ -66,7 +65,7 @@ pub fn strip(state: &State, world: &World, cx: &Cx<'_>, key: &str, area: Rect, b
     let line = Line::from(vec![
         Span::styled(format!(" {} ", theme.glyphs.ask), theme.style(Role::Ask)),
         Span::styled(title, theme.style(Role::Strong)),
-        Span::styled(format!("  {}", sanitize::line(&ask.question)), theme.style(Role::Text)),
+        Span::styled(format!("  {}", brief(ask)), theme.style(Role::Text)),
     ]);
     paint::line(buffer, area, 0, &paint::cut(&line, room + 3, theme.glyphs));
 }

@@ -99,6 +99,21 @@ impl State {
         self.drafts.entry(task).or_default().images.push((path, image));
     }
 
+    /// Writes the path of what could not be attached where it was pasted, unless it stands there anyway.
+    pub fn keep_path(&mut self, task: TaskId, path: &str) {
+        let field = self.field(task);
+        if !field.content().contains(path) {
+            field.insert(path);
+            self.unsaved = true;
+        }
+    }
+
+    /// Takes the picture that was attached last away where nothing is written. Tells whether there was one.
+    pub fn detach(&mut self, task: TaskId) -> bool {
+        let draft = self.drafts.get_mut(&task).filter(|draft| draft.field.is_empty());
+        draft.is_some_and(|draft| draft.images.pop().is_some())
+    }
+
     /// Remembers something that was said.
     pub fn remember(&mut self, task: TaskId, text: &str) {
         if text.trim().is_empty() {

@@ -156,6 +156,10 @@ fn draw_chips(state: &State, task: &TaskView, key: &str, cx: &Cx<'_>, area: Rect
         ));
         spans.push(Span::raw(" "));
     }
+    let blank = state.draft(task.node.id).is_none_or(|draft| draft.field.is_empty());
+    if !images.is_empty() && blank {
+        spans.push(Span::styled("Backspace takes it away  ", theme.style(Role::Faint)));
+    }
     let waiting: Vec<_> = unread(task).collect();
     if let Some((last, earlier)) = waiting.split_last() {
         let count = if earlier.is_empty() { String::new() } else { format!(" (and {} more)", earlier.len()) };

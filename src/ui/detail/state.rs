@@ -66,6 +66,9 @@ impl State {
             Some(place) => {
                 let last = self.transcripts.len() - 1;
                 self.transcripts[place..].rotate_left(1);
+                if place != last {
+                    self.transcripts[last].try_again();
+                }
                 &mut self.transcripts[last]
             }
             None => {

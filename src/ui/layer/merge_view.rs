@@ -29,7 +29,10 @@ pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
         Some(Ok(preview)) => {
             head(&mut page, preview, cx);
             checks(&mut page, preview, cx);
-            if preview.conflicts.is_empty() {
+            if !preview.conflicts.is_empty() {
+                solving(&mut page, model);
+            }
+            if preview.ahead > 0 {
                 ways(&mut page, merge);
             }
         }
@@ -201,6 +204,12 @@ fn conflict_words(kind: ConflictKind) -> &'static str {
         ConflictKind::Mode => "both changed what kind of file it is",
         ConflictKind::Submodule => "both moved the submodule",
     }
+}
+
+/// Says who can solve the conflicts, and how.
+fn solving(page: &mut Page<'_>, model: &Model) {
+    let (agent, editor) = (model.key_of(Action::TellAgent), model.key_of(Action::SolveConflicts));
+    page.say(&format!("  {agent} lets the agent solve them, {editor} lets you, in $EDITOR"), Role::Muted);
 }
 
 fn ways(page: &mut Page<'_>, merge: &Merge) {

@@ -201,6 +201,7 @@ fn turns() -> Vec<TurnView> {
 
 fn preview(screen: &Screen) -> MergePreview {
     MergePreview {
+        commit: "0123456789".to_owned(),
         task: screen.ids().login,
         branch: "mxd/add-oauth-login".to_owned(),
         target: "main".to_owned(),

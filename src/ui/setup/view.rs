@@ -12,18 +12,21 @@ use crate::theme::Role;
 use crate::ui::field::Field;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
-use crate::ui::setup::{Needs, Page, State};
+use crate::ui::setup::{Page, State};
 
 /// How wide the page is at most.
 const COLUMNS: u16 = 88;
+/// Columns and rows below which a page cannot be read.
+const LEAST: (u16, u16) = (30, 10);
 
 pub fn view(state: &State, cx: &Cx<'_>, frame: &mut Frame<'_>) {
     let screen = frame.area();
-    if screen.width < 20 || screen.height < 6 {
-        return;
-    }
     let theme = cx.theme;
     paint::clear(frame.buffer_mut(), screen, theme, Role::Background);
+    if screen.width < LEAST.0 || screen.height < LEAST.1 {
+        let words = format!("{}x{} is too small to set up. Ctrl-C quits.", screen.width, screen.height);
+        return Sheet { buffer: frame.buffer_mut(), area: screen, y: 0, cx }.text(&words, Role::Text);
+    }
     let wide = COLUMNS.min(screen.width);
     let area = Rect { x: screen.x + (screen.width - wide) / 2, width: wide, height: screen.height - 1, ..screen };
     let title = Line::from("Matrix: set up");
@@ -109,48 +112,34 @@ impl Sheet<'_, '_> {
 }
 
 fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
+    if state.page == Page::Ways {
+        state.start.found.iter().for_each(|line| page.text(line, Role::Text));
+        page.gap();
+    }
+    let (title, note) = state.heading();
+    page.text(&title, Role::Title);
+    if let Some(note) = note {
+        page.text(&note, Role::Muted);
+    }
     let cursor = match state.page {
         Page::Repository => {
-            let folder = state.start.no_repository.as_deref().unwrap_or_default();
-            page.text(&format!("{folder} is not a git repository."), Role::Title);
             page.gap();
-            page.text("Agents work in git: each on a branch of its own, and what they finish is merged.", Role::Text);
-            page.text("Enter runs `git init` here and makes an empty first commit. No file is touched.", Role::Text);
+            page.text("Enter runs `git init`; Esc leaves everything as it is.", Role::Text);
             None
         }
         Page::Ways => {
-            state.start.found.iter().for_each(|line| page.text(line, Role::Text));
-            page.gap();
-            page.text("How do you want to reach a model?", Role::Title);
             for (at, way) in state.start.ways.iter().enumerate() {
                 page.choice(&way.label, &way.note, at == state.cursor.chosen);
             }
             None
         }
-        Page::Address => {
-            page.text("Where is the server?", Role::Title);
-            page.text("Any server that speaks OpenAI's interface will do.", Role::Muted);
-            page.field(&state.address, "http://")
-        }
+        Page::Address => page.field(&state.address, "http://"),
         Page::Key => {
-            let way = state.way();
-            let label = way.map(|way| way.label.as_str()).unwrap_or_default();
-            page.text(&format!("{label}: the API key"), Role::Title);
-            let optional = way.is_some_and(|way| way.needs != Needs::Key);
-            let more = if optional { " Leave it empty if the server wants none." } else { "" };
-            page.text(
-                &format!("It is tried with one call that costs nothing, and kept in your own settings, never in a repository.{more}"),
-                Role::Muted,
-            );
             let masked = "*".repeat(state.key.expose().chars().count().min(200));
             page.input(&masked, "", "paste it here")
         }
         Page::Models => models(state, page),
-        Page::Budget => {
-            page.text("What may one task cost, in dollars, before it stops and asks you?", Role::Title);
-            page.text("It can be changed at any time, for each task and for the project.", Role::Muted);
-            page.field(&state.budget, "empty: no limit")
-        }
+        Page::Budget => page.field(&state.budget, "empty: no limit"),
     };
     page.gap();
     match (&state.problem, state.busy) {
@@ -162,7 +151,6 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
 }
 
 fn models(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
-    page.text("It works. Which model?", Role::Title);
     let cursor = page.field(&state.filter, "type to narrow, or the name of another one");
     let found: Vec<_> = state.models().collect();
     let room = usize::from(page.area.height.saturating_sub(page.y + 2)).max(1);

@@ -7,7 +7,7 @@ mod prose;
 mod tool;
 
 use crate::base::{sanitize, text};
-use crate::model::ask::{AnsweredBy, Ask};
+use crate::model::ask::{AnsweredBy, Ask, AskKind};
 use crate::model::event::{CompactTrigger, ErrorNote, Verdict};
 use crate::text::width::{self, Cut};
 use crate::text::{Row, Span};
@@ -212,7 +212,11 @@ fn outcome(verdict: Verdict, head: &str, text: &str, page: &Page<'_>) -> Vec<Row
 
 fn question(ask: &Ask, pending: bool, page: &Page<'_>) -> Vec<Row> {
     let role = if pending { Role::Ask } else { Role::Muted };
-    let mut rows = plain(&ask.question, if pending { Role::Strong } else { Role::Text }, page.room());
+    let mut rows = if ask.kind == AskKind::Clarify {
+        prose(&ask.question, page)
+    } else {
+        plain(&ask.question, if pending { Role::Strong } else { Role::Text }, page.room())
+    };
     rows.extend(plain(ask.detail.trim(), Role::Muted, page.room()));
     if pending {
         for (number, choice) in ask.choices.iter().enumerate() {

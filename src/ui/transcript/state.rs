@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::base::{EventId, TaskId, Timestamp};
-use crate::model::{Event, Live};
+use crate::model::event::MoveReason;
+use crate::model::{Body, Event, Live};
 use crate::text::Row;
 use crate::ui::transcript::cache::{Cache, Key, Stream};
 use crate::ui::transcript::entry::{self, Entry, Id, Kind};
@@ -26,6 +27,8 @@ enum Loading {
     Nothing,
     Newest,
     Older,
+    /// Nothing could be read before this event, or nothing at all. Not tried again by itself: that would never end.
+    Failed(Option<EventId>),
 }
 
 /// A place in a transcript that survives everything that happens to it.
@@ -134,7 +137,7 @@ impl Transcript {
     }
 
     pub fn is_loading(&self) -> bool {
-        self.loading != Loading::Nothing
+        matches!(self.loading, Loading::Newest | Loading::Older)
     }
 
     /// Tells whether older events exist that are not here.
@@ -185,10 +188,10 @@ impl Transcript {
         if before.is_none() {
             return self.newest(events, more);
         }
+        self.loading = Loading::Nothing;
         if before != self.first {
             return;
         }
-        self.loading = Loading::Nothing;
         self.more = more;
         self.first = events.first().map(|event| event.id).or(self.first);
         let mut older = Fold::of(events);
@@ -223,6 +226,25 @@ impl Transcript {
         }
     }
 
+    /// Nothing can be read before this event, or nothing at all.
+    pub fn no_page(&mut self, before: Option<EventId>) {
+        self.loading = Loading::Failed(before);
+        self.seeking = None;
+        if before.is_none() {
+            let waiting = std::mem::take(&mut self.waiting);
+            waiting.iter().for_each(|event| self.event(event));
+        }
+    }
+
+    /// Tries again what could not be read, because somebody looks.
+    pub fn try_again(&mut self) {
+        let Loading::Failed(before) = self.loading else { return };
+        self.loading = Loading::Nothing;
+        if before.is_none() {
+            self.last = None;
+        }
+    }
+
     fn newest(&mut self, events: &[Event], more: bool) {
         self.loading = Loading::Nothing;
         self.more = more;
@@ -244,6 +266,13 @@ impl Transcript {
         if self.last.is_some_and(|last| event.id <= last) {
             return;
         }
+        if matches!(&event.body, Body::HeadMoved(moved) if moved.reason == MoveReason::Redo) {
+            // What was struck out counts again; only the disk knows what else belongs to it.
+            self.last = None;
+            self.more = true;
+            self.loading = Loading::Nothing;
+            return;
+        }
         self.last = Some(event.id);
         self.first = self.first.or(Some(event.id));
         let before = self.fold.entries.len();
@@ -252,14 +281,15 @@ impl Transcript {
         self.settle_tail(event, before);
         if !self.follow {
             self.unseen += self.fold.entries.len() - before;
-        } else if self.fold.entries.len() > MOST_ENTRIES + MOST_ENTRIES / 4 {
+        }
+        // What is being read goes before what is the oldest now.
+        if self.fold.entries.len() > MOST_ENTRIES + MOST_ENTRIES / 4 && !self.is_loading() && self.seeking.is_none() {
             self.forget_oldest();
         }
     }
 
     /// What was being made is in the log now: the place in it goes over to its entry.
     fn settle_tail(&mut self, event: &Event, before: usize) {
-        use crate::model::Body;
         let live = match &event.body {
             Body::AssistantText(_) => Some(entry::Live::Text),
             Body::Thinking(_) => Some(entry::Live::Thinking),
@@ -285,7 +315,13 @@ impl Transcript {
     }
 
     fn forget_oldest(&mut self) {
-        let cut = self.fold.entries.len() - MOST_ENTRIES;
+        let surplus = self.fold.entries.len() - MOST_ENTRIES;
+        // Whoever reads further up keeps the place and what is near it.
+        let read = self.anchor.filter(|_| !self.follow).map(|anchor| self.index_near(anchor.id).saturating_sub(PAGE));
+        let cut = read.map_or(surplus, |read| read.min(surplus));
+        if cut == 0 {
+            return;
+        }
         self.fold.entries.drain(..cut);
         if let Some(Id::Event(first)) = self.fold.entries.first().map(|entry| entry.id) {
             self.first = Some(first);

@@ -149,6 +149,69 @@ fn memory_is_bounded_while_one_follows() {
 }
 
 #[test]
+fn memory_is_bounded_while_one_reads_further_up() {
+    let mut transcript = loaded(1..500);
+    let (page, height) = (page(60), 10);
+    transcript.scroll(-200, &page, height);
+    let seen = top_row(&transcript, &page, height);
+    numbered(500..20_000).iter().for_each(|event| transcript.event(event));
+    assert_eq!(top_row(&transcript, &page, height), seen, "what is read stays");
+    transcript.scroll(3_000_000, &page, height);
+    transcript.scroll(-200, &page, height);
+    transcript.event(&text(20_000, "one more"));
+    assert!(transcript.entry_count() <= MOST_ENTRIES + MOST_ENTRIES / 4, "{}", transcript.entry_count());
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_asked_for_again_only_when_one_looks_again() {
+    let mut transcript = Transcript::new(task(2));
+    assert!(transcript.wants_newest());
+    transcript.event(&text(900, "live"));
+    transcript.no_page(None);
+    assert!(!transcript.is_loading() && !transcript.wants_newest());
+    assert_eq!(transcript.entry_count(), 1, "what came meanwhile is shown");
+    transcript.event(&text(901, "live again"));
+    transcript.try_again();
+    assert!(transcript.wants_newest());
+    transcript.page(None, &numbered(880..902), true);
+    assert_eq!(transcript.entry_count(), 22);
+    let first = transcript.wants_older(true);
+    transcript.no_page(first);
+    assert_eq!(transcript.wants_older(true), None);
+    transcript.try_again();
+    assert_eq!(transcript.wants_older(true), first);
+}
+
+#[test]
+fn a_place_far_back_is_reached_while_much_happens() {
+    let mut transcript = loaded(30_000..30_300);
+    transcript.seek(text(1, "").id);
+    let (before, count) = transcript.wants_sought().unwrap();
+    numbered(30_300..40_000).iter().for_each(|event| transcript.event(event));
+    let first = 30_000 - u128::try_from(count).unwrap();
+    transcript.page(Some(before), &numbered(first..30_000), true);
+    assert_eq!(transcript.entry(0).unwrap().id, Id::Event(text(first, "").id), "the page was taken");
+    assert!(transcript.wants_sought().is_some(), "the next one is asked for");
+}
+
+#[test]
+fn what_was_undone_and_is_redone_is_read_again() {
+    use crate::model::event::{HeadMoved, MoveReason};
+    let moved = |number: u128, to: u128, reason| {
+        let to = Some(text(to, "").id);
+        event(number, 10, Body::HeadMoved(HeadMoved { to, from: None, reason, carry: Box::default() }))
+    };
+    let mut transcript = loaded(1..10);
+    transcript.event(&moved(10, 4, MoveReason::Rewind));
+    assert!(!transcript.wants_newest());
+    assert!(transcript.entries().any(|entry| entry.undone), "what is left is struck out");
+    transcript.event(&moved(11, 8, MoveReason::Redo));
+    assert!(transcript.wants_newest(), "only the disk knows what counts now");
+    transcript.page(None, &numbered(1..9), true);
+    assert!(transcript.entries().all(|entry| !entry.undone));
+}
+
+#[test]
 fn a_search_finds_what_is_folded_and_unfolds_it() {
     let mut transcript = Transcript::new(Ids::default().login);
     transcript.page(None, &events(Ids::default().login), false);

@@ -116,6 +116,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
 
         Action::Merge
         | Action::DoMerge
+        | Action::SolveConflicts
         | Action::MergeBase
         | Action::TellAgent
         | Action::Verify

@@ -153,6 +153,10 @@ pub fn accept(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     }
     model.composer.field(task).replace_before(popup.start, &offer.insert);
     model.composer.written(task);
+    let path = offer.insert.trim_end();
+    if popup.trigger == Trigger::Mention && has_picture_ending(path) {
+        out.effect(Effect::Attach { task, path: path.to_owned() });
+    }
 }
 
 /// Moves between rows, and beyond the first and the last through what was said before.
@@ -188,8 +192,31 @@ pub fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
 /// Returns the path if what was pasted is nothing but the path of a picture, as terminals paste a dropped file.
 fn picture(text: &str) -> Option<String> {
     let path = text.trim().trim_matches(['\'', '"']);
-    let path = path.strip_prefix("file://").unwrap_or(path);
-    let ending = path.rsplit('.').next()?.to_ascii_lowercase();
-    let is_picture = matches!(ending.as_str(), "png" | "jpg" | "jpeg" | "gif" | "webp");
-    (is_picture && path.starts_with(['/', '~', '.']) && !path.contains('\n')).then(|| path.replace("\\ ", " "))
+    let path = match path.strip_prefix("file://") {
+        Some(address) => unescaped(address)?,
+        None => path.replace("\\ ", " "),
+    };
+    (has_picture_ending(&path) && path.starts_with(['/', '~', '.']) && !path.contains('\n')).then_some(path)
 }
+
+fn has_picture_ending(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    matches!(ending.as_deref(), Some("png" | "jpg" | "jpeg" | "gif" | "webp"))
+}
+
+/// Returns the path that an address names: some bytes are written there as a percent sign and two digits.
+fn unescaped(address: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(address.len());
+    let mut rest = address.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = if *first == b'%' { after.get(..2) } else { None };
+        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+#[path = "act_composer_tests.rs"]
+mod tests;

@@ -11,7 +11,7 @@ use crate::ui::layer::{Confirm, Deed, Layer, Merge};
 use crate::ui::layout::Pane;
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
-use crate::ui::update::Out;
+use crate::ui::update::{Out, await_answer, may_change};
 
 /// Returns the task that an action is about: that of the dialog or of the question, or the selected one.
 fn task_of(model: &Model) -> TaskId {
@@ -29,6 +29,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         Action::Merge => open(model, task, cx, out),
         Action::DoMerge => merge(model, OnConflict::Refuse, cx, out),
         Action::TellAgent => merge(model, OnConflict::AskAgent, cx, out),
+        Action::SolveConflicts => merge(model, OnConflict::Solved, cx, out),
         Action::MergeBase => {
             let Some(Layer::Merge(dialog)) = model.layers.last_mut() else { return };
             dialog.goal = match dialog.goal {
@@ -107,8 +108,11 @@ fn merge(model: &mut Model, conflicts: OnConflict, cx: &Cx<'_>, out: &mut Out) {
     }
     let has_conflicts = dialog.has_conflicts();
     let words = match (conflicts, has_conflicts) {
-        (OnConflict::AskAgent, false) => return model.toasts.say(Level::Info, "there are no conflicts", cx.now),
+        (OnConflict::AskAgent | OnConflict::Solved, false) => {
+            return model.toasts.say(Level::Info, "there are no conflicts", cx.now);
+        }
         (OnConflict::AskAgent, true) => "The agent is told …",
+        (OnConflict::Solved, true) => "What you solve is merged …",
         (OnConflict::Refuse, _) => "Merging …",
     };
     let refusal = dialog.ready().and_then(MergePreview::refusal).filter(|_| conflicts == OnConflict::Refuse);
@@ -118,8 +122,16 @@ fn merge(model: &mut Model, conflicts: OnConflict, cx: &Cx<'_>, out: &mut Out) {
         }
         return;
     }
-    busy(model, words);
     let expect = Expect::Merged { task, told: conflicts == OnConflict::AskAgent };
+    if conflicts == OnConflict::Solved {
+        if may_change(model, cx) {
+            busy(model, words);
+            let tag = await_answer(model, expect);
+            out.effect(Effect::SolveConflicts { tag, task, goal: into, how });
+        }
+        return;
+    }
+    busy(model, words);
     out.command(model, Command::Merge { task, into, how, conflicts }, expect, cx);
 }
 

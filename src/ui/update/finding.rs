@@ -62,7 +62,7 @@ pub fn accept(model: &mut Model) {
     } else {
         None
     };
-    // Said where the person looks: a toast would be hidden by the list.
+    // Said where the person looks.
     find.problem = problem.map(str::to_owned);
     if problem.is_some() {
         return;

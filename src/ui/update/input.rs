@@ -91,6 +91,10 @@ fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
 
 /// Applies an edit to whatever is being written.
 pub fn edit(model: &mut Model, edit: Edit, cx: &Cx<'_>, out: &mut Out) {
+    let composing = model.layers.is_empty() && model.focus == Pane::Composer;
+    if composing && edit == Edit::Backspace && model.composer.detach(model.selected()) {
+        return;
+    }
     write(model, cx, out, |field| {
         field.apply(edit);
     });

@@ -177,7 +177,7 @@ fn notify(model: &mut Model, out: &mut Out) {
     }
     let asked = fresh.last().and_then(|(task, id)| model.world.ask(*id).map(|(_, ask)| (*task, ask)));
     let (title, body) = if let Some((task, ask)) = asked {
-        (model.world.title(task), text::headline(&sanitize::line(&ask.question), 160))
+        (model.world.title(task), text::headline(&crate::ui::asks::brief(ask), 160))
     } else if now.failed > before.failed {
         (project(model), format!("{} failed", text::count(now.failed, "task", "tasks")))
     } else if now.working == 0 && before.working > 0 {

@@ -1,4 +1,4 @@
-//! The family's repository, the mock it talks to, and everything that is left when it is done.
+//! A family's repository, the mock it talks to, and everything that is left when it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use mxd::store::{RealDisk, Sessions};
 
 use super::models;
 use crate::cli_support::{Ran, World, json_lines};
-use crate::support::mock::Mock;
+use crate::support::mock::{Mock, Script};
 
 pub struct House {
     pub world: World,
@@ -48,12 +48,14 @@ pub struct Session {
     pub tokens: Tokens,
     pub responses: u64,
     pub repairs: usize,
+    pub compactions: usize,
 }
 
 impl House {
-    pub fn new() -> Self {
+    /// A project whose models follow the script that is made for its ledger.
+    pub fn new(script: impl FnOnce(&str) -> Script) -> Self {
         let world = World::new();
-        let mock = Mock::start(models::script(&world.root().join("ledger").to_string_lossy()));
+        let mock = Mock::start(script(&world.root().join("ledger").to_string_lossy()));
         let (path, folder) = {
             let project = world.project("kit");
             world.git(&project.path, ["add", "."]);
@@ -123,6 +125,7 @@ impl House {
                     session.responses += 1;
                 }
                 Body::Repaired(_) => session.repairs += 1,
+                Body::CompactMarker(_) => session.compactions += 1,
                 _ => {}
             }
         }
@@ -130,13 +133,13 @@ impl House {
     }
 
     /// Returns whether the goal is in the root's session.
-    pub fn has_goal(&self) -> bool {
+    pub fn has_goal(&self, goal: &str) -> bool {
         let Some(tree) = self.tree() else { return false };
         if !self.sessions().path(tree.root_id()).exists() {
             return false;
         }
         let session = self.session(tree.root_id());
-        session.messages.iter().any(|message| message.from == Source::User && message.body == models::GOAL)
+        session.messages.iter().any(|message| message.from == Source::User && message.body == goal)
     }
 
     pub fn ledger(&self) -> Vec<String> {
@@ -165,7 +168,7 @@ impl House {
     }
 
     /// Fails if anything was said and lost, or said twice by the program.
-    pub fn assert_messages_once(&self) {
+    pub fn assert_messages_once(&self, goal: &str, said: &[(&str, &str, &str)]) {
         let tree = self.tree().unwrap();
         let sessions: BTreeMap<TaskId, Session> = tree.all().map(|node| (node.id, self.session(node.id))).collect();
         for node in tree.all() {
@@ -187,9 +190,9 @@ impl House {
             ends.sort_unstable();
             assert_eq!(told, ends, "what {} came to was not told exactly once", node.title);
         }
-        for (from, to, words) in models::SAID {
-            let to = tree.all().find(|node| node.title == to).unwrap().id;
-            let said = sessions[&to].messages.iter().filter(|m| is_from(m, from) && m.body == words).count();
+        for (from, to, words) in said {
+            let to = tree.all().find(|node| node.title == *to).unwrap().id;
+            let said = sessions[&to].messages.iter().filter(|m| is_from(m, from) && m.body == *words).count();
             let again = sessions[&to]
                 .messages
                 .iter()
@@ -197,7 +200,7 @@ impl House {
                 .count();
             assert!(said <= 1 && said + again >= 1, "{from} said {words:?} {said} times, and {again} times again");
         }
-        let goals = sessions[&tree.root_id()].messages.iter().filter(|message| message.body == models::GOAL).count();
+        let goals = sessions[&tree.root_id()].messages.iter().filter(|message| message.body == goal).count();
         assert_eq!(goals, 1);
     }
 

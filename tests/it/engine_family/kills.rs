@@ -12,24 +12,10 @@ use super::house::House;
 use super::models;
 use crate::cli_support::json_lines;
 use crate::engine_support::{PATIENCE, Running, born, marked};
+use crate::support::dice::{Dice, number};
 
 /// How often one family is killed at most: it has to get somewhere between two deaths.
 const PER_FAMILY: usize = 15;
-
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
 
 /// When a run is killed: so many lines after its start, or at an event, and a moment later.
 struct Fuse {
@@ -99,10 +85,6 @@ impl Tally {
     }
 }
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn killed_again_and_again_the_family_comes_to_the_same() {
     let wanted = usize::try_from(number("MXD_KILLS", 12)).unwrap();
@@ -124,12 +106,12 @@ fn killed_again_and_again_the_family_comes_to_the_same() {
 }
 
 fn family(seed: u64, limit: usize) -> Tally {
-    let house = House::new();
+    let house = House::new(models::script);
     let mut dice = Dice::new(seed);
     let mut tally = Tally::default();
     let mut left_over: Vec<(u32, u64)> = Vec::new();
     loop {
-        let goal = (!house.has_goal()).then_some(models::GOAL);
+        let goal = (!house.has_goal(models::GOAL)).then_some(models::GOAL);
         let args: Vec<&str> = ["run", "--json"].into_iter().chain(goal).collect();
         let mut running = Running::start(house.command(&args));
         tally.starts += 1;
@@ -204,7 +186,7 @@ fn check(house: &House, seed: u64) {
         let lines: Vec<&String> = ledger.iter().filter(|line| line.split(' ').next() == Some(label)).collect();
         assert_eq!(lines.len(), 1, "seed {seed}: {label} was done as often as {lines:?}");
     }
-    house.assert_messages_once();
+    house.assert_messages_once(models::GOAL, &models::SAID);
     house.assert_no_stray_worktree();
     assert_eq!(marked(&house.task_ids()), [], "seed {seed}");
 }

@@ -148,6 +148,13 @@ impl Talk {
         }
     }
 
+    /// Tells whether nothing was ever done under this label.
+    pub fn is_first(&self, label: &str) -> bool {
+        let is_it =
+            |input: &Value| input["command"].as_str().is_some_and(|command| command.contains(&format!("'{label} ")));
+        self.state("bash", is_it) == State::Never
+    }
+
     /// Tells whether a task was never asked for.
     pub fn is_new(&self, title: &str) -> bool {
         self.state("create_task", |input| input["title"] == title) == State::Never

@@ -156,6 +156,11 @@ impl Mock {
         self.shared.new_epoch(conversation);
     }
 
+    /// Drops the text of every request so far: a test that runs for long has no use for it and no room.
+    pub fn forget_bodies(&self) {
+        self.shared.forget_bodies();
+    }
+
     /// Fails unless nothing was violated and every turn was used.
     pub fn assert_finished(&self) {
         self.assert_clean();

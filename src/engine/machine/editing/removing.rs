@@ -29,8 +29,13 @@ impl Machine {
     }
 
     pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
-        let held = self.lives.get(&task).is_some_and(Life::is_held);
-        held || self.queue.contains(&task) || self.is_completing(task)
+        self.is_working(task) || self.lives.get(&task).is_some_and(Life::is_held)
+    }
+
+    /// Tells whether somebody works on a task, as opposed to files that only come in from another.
+    pub(in crate::engine::machine) fn is_working(&self, task: TaskId) -> bool {
+        let occupied = self.lives.get(&task).is_some_and(Life::is_occupied);
+        occupied || self.queue.contains(&task) || self.is_completing(task)
     }
 
     pub(in crate::engine::machine) fn named(&self, task: TaskId) -> String {

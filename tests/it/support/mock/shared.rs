@@ -65,6 +65,10 @@ impl Shared {
         self.change(|mind| std::mem::take(&mut mind.violations))
     }
 
+    pub fn forget_bodies(&self) {
+        self.change(|mind| mind.records.iter_mut().for_each(|record| record.body = "".into()));
+    }
+
     /// Forgets everything and starts over with another script.
     pub fn restart(&self, script: Script) {
         self.change(|mind| *mind = Mind::new(script));

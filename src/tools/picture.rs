@@ -19,13 +19,13 @@ const ATTEMPTS: usize = 6;
 
 /// A picture that can be sent to a model.
 #[derive(Debug)]
-pub(in crate::tools) struct Picture {
-    pub(in crate::tools) bytes: Vec<u8>,
-    pub(in crate::tools) media_type: &'static str,
+pub struct Picture {
+    pub bytes: Vec<u8>,
+    pub media_type: &'static str,
 }
 
 /// Returns the kind of picture that begins like this.
-pub(in crate::tools) fn kind(start: &[u8]) -> Option<ImageFormat> {
+pub fn kind(start: &[u8]) -> Option<ImageFormat> {
     match start {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(ImageFormat::Png),
         [0xff, 0xd8, 0xff, ..] => Some(ImageFormat::Jpeg),
@@ -36,7 +36,7 @@ pub(in crate::tools) fn kind(start: &[u8]) -> Option<ImageFormat> {
 }
 
 /// Returns the picture, scaled down if it must be, and what is said about it.
-pub(super) fn look(file: File, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
+pub fn look(file: File, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
     let mut bytes = Vec::new();
     file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("it could not be read: {error}"))?;
     if bytes.len() as u64 > LARGEST_FILE {
@@ -46,7 +46,7 @@ pub(super) fn look(file: File, kind: ImageFormat, limits: Limits) -> Result<(Pic
 }
 
 /// Returns the picture in `bytes`, scaled down if it must be, and what is said about it.
-pub(in crate::tools) fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
+pub fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
     let broken = |error| format!("it looks like a picture but cannot be decoded: {error}");
     let (width, height) = reader(&bytes, kind).into_dimensions().map_err(broken)?;
     let is_small = width.max(height) <= limits.image_edge && bytes.len() <= limits.image_bytes;
@@ -96,5 +96,5 @@ fn jpeg(picture: &DynamicImage) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[path = "image_tests.rs"]
+#[path = "picture_tests.rs"]
 mod tests;

@@ -1,0 +1,175 @@
+//! What an onlooker knows, and how it learns what is new: by the size and the time of files, then by reading.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::base::{EventId, Fault, TaskId};
+use crate::config::Settings;
+use crate::engine::reading::Spot;
+use crate::engine::snapshot::{ProjectView, Snapshot, TaskView};
+use crate::engine::update::Update;
+use crate::model::conversation::Role;
+use crate::model::fold::SessionState;
+use crate::model::live::Activity;
+use crate::model::task::{Status, TaskNode};
+use crate::model::tree::Tree;
+use crate::model::{Event, Project};
+use crate::store::tree_file::TreeFile;
+use crate::store::{Digests, RealDisk, Sessions, StoreError};
+use crate::tools::names;
+
+/// How many new events of a session are told one by one; of more, the reader is told to look anew.
+const MOST_NEWS: usize = 500;
+
+/// Tells one state of a file from another.
+type Stamp = Option<(u64, SystemTime)>;
+
+struct Known {
+    stamp: Stamp,
+    head: Option<EventId>,
+    view: TaskView,
+}
+
+pub(super) struct Sight {
+    project: Project,
+    settings: Settings,
+    tree_path: PathBuf,
+    tree_stamp: Stamp,
+    tree: Tree,
+    sessions: Sessions,
+    digests: Digests,
+    known: BTreeMap<TaskId, Known>,
+}
+
+impl Sight {
+    pub(super) fn new(
+        project: Project,
+        settings: Settings,
+        tree_path: PathBuf,
+        digests: PathBuf,
+        sessions: Sessions,
+    ) -> Result<Self, Fault> {
+        let tree_stamp = stamp(&tree_path);
+        let tree = load(&tree_path)?.ok_or_else(|| {
+            Fault::environment("the process that works on this project has not begun yet").hint("try again in a moment")
+        })?;
+        let digests = Digests::load(Arc::new(RealDisk), digests);
+        let known = BTreeMap::new();
+        let mut sight = Self { project, settings, tree_path, tree_stamp, tree, sessions, digests, known };
+        sight.look_at_tasks();
+        Ok(sight)
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let project = ProjectView {
+            budget: self.settings.budget,
+            model: self.settings.model.clone(),
+            ..ProjectView::of(&self.project, self.settings.max_running)
+        };
+        let tasks = self.tree.all().filter_map(|node| Some(self.known.get(&node.id)?.view.clone())).collect();
+        Snapshot { project, root: self.tree.root_id(), tasks, quiet: false }
+    }
+
+    pub(super) fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
+        let receipt = self.known.get(&task).and_then(|known| known.view.receipt.clone());
+        Spot::of(&self.tree, task, &self.project, self.settings.verify.as_deref(), receipt)
+            .ok_or_else(|| Fault::user("this task is not there any more"))
+    }
+
+    /// Returns what is different since the last look.
+    pub(super) fn look(&mut self) -> Vec<Update> {
+        let now = stamp(&self.tree_path);
+        if now != self.tree_stamp {
+            match load(&self.tree_path) {
+                Ok(Some(tree)) => (self.tree, self.tree_stamp) = (tree, now),
+                Ok(None) => {}
+                Err(fault) => tracing::warn!(%fault, "the tree could not be read; it is tried again"),
+            }
+        }
+        self.look_at_tasks()
+    }
+
+    fn look_at_tasks(&mut self) -> Vec<Update> {
+        let mut updates = Vec::new();
+        let nodes: Vec<TaskNode> = self.tree.all().cloned().collect();
+        let gone: Vec<TaskId> = self.known.keys().copied().filter(|task| self.tree.get(*task).is_none()).collect();
+        for task in gone {
+            self.known.remove(&task);
+            updates.push(Update::Removed { task });
+        }
+        for node in nodes {
+            match self.look_at(node, &mut updates) {
+                Ok(()) => {}
+                Err(error) => tracing::warn!(%error, "a session could not be read; it is tried again"),
+            }
+        }
+        updates
+    }
+
+    fn look_at(&mut self, node: TaskNode, updates: &mut Vec<Update>) -> Result<(), StoreError> {
+        let task = node.id;
+        let now = stamp(&self.sessions.path(task));
+        let view = match self.known.get(&task) {
+            Some(known) if known.stamp == now && known.view.node == node => return Ok(()),
+            Some(known) if known.stamp == now => TaskView { node, ..known.view.clone() },
+            known => {
+                let head = known.and_then(|known| known.head);
+                let summary = self.digests.summary(&self.sessions, task)?;
+                if known.is_some() {
+                    updates.extend(self.news(task, head)?);
+                }
+                let view = view(node, &summary.state);
+                self.known.insert(task, Known { stamp: now, head: summary.head, view: view.clone() });
+                view
+            }
+        };
+        if let Some(known) = self.known.get_mut(&task) {
+            known.view = view.clone();
+        }
+        updates.push(Update::Task { task: Box::new(view) });
+        Ok(())
+    }
+
+    /// Returns the events after `head`, or a word that there are too many.
+    fn news(&self, task: TaskId, head: Option<EventId>) -> Result<Vec<Update>, StoreError> {
+        let page = self.sessions.last_page(task, MOST_NEWS)?;
+        let is_new = |event: &Event| head.is_none_or(|head| event.id > head);
+        if page.older.is_some() && page.events.first().is_some_and(is_new) {
+            return Ok(vec![Update::Resync]);
+        }
+        let new = page.events.into_iter().filter(is_new);
+        Ok(new.map(|event| Update::Event { task, event: Box::new(event) }).collect())
+    }
+}
+
+/// Returns the view of a task whose run is in another process: what it does is told from where its conversation stands.
+fn view(node: TaskNode, state: &SessionState) -> TaskView {
+    let turns = &state.turns;
+    let sleeps =
+        turns.open.iter().all(|call| names::split(&names::canonical(&call.name)) == Some((names::OWN, names::YIELD)));
+    let activity = if node.status != Status::InProgress || turns.last_exit.is_some() {
+        Activity::Idle
+    } else if !state.asks.is_empty() {
+        Activity::Waiting
+    } else if !sleeps {
+        Activity::Tool
+    } else if turns.open.is_empty() && turns.voice == Some(Role::User) {
+        Activity::Thinking
+    } else {
+        Activity::Idle
+    };
+    let alive = node.status == Status::InProgress && turns.last_exit.is_none();
+    TaskView { activity, alive, since: state.activity.at, ..TaskView::kept(node, state) }
+}
+
+fn load(path: &Path) -> Result<Option<Tree>, Fault> {
+    let rebuilt = TreeFile::new(Arc::new(RealDisk), path).load()?;
+    Ok(rebuilt.map(|rebuilt| rebuilt.tree))
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let facts = std::fs::metadata(path).ok()?;
+    Some((facts.len(), facts.modified().ok()?))
+}

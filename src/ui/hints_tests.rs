@@ -1,0 +1,37 @@
+use crate::ui::testing::Screen;
+
+fn bottom(screen: &Screen) -> String {
+    screen.text().lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_bottom_line_says_what_enter_does_here() {
+    for (keys, says) in [
+        ("g s", "Enter change "),
+        ("g a", "Enter go to task "),
+        ("g s enter", "Enter take it "),
+        (":", "Enter do it "),
+        ("?", "Enter do it "),
+        ("S", "Enter go there "),
+        ("n", "Enter make and start "),
+        ("r", "Enter rename "),
+        ("b", "Enter set "),
+        ("M", "Enter move it there "),
+    ] {
+        let mut screen = Screen::new(120, 40);
+        let task = screen.ids().login;
+        screen.select(task).keys("esc").keys(keys);
+        let line = format!("{} ", bottom(&screen));
+        assert!(line.contains(says), "{keys}: {line}");
+        assert!(!line.contains("accept") && !line.contains("open"), "{keys}: {line}");
+    }
+}
+
+#[test]
+fn the_board_of_agents_offers_one_key_for_one_thing() {
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc").keys("g a");
+    assert_eq!(bottom(&screen).matches("go to task").count(), 1, "{}", bottom(&screen));
+    screen.keys("j o");
+    assert!(screen.model.layers.is_empty(), "the other key still works");
+}

@@ -1,0 +1,225 @@
+//! The screen of the real program, in a terminal: how soon it is there, what it costs while nothing happens, and what it
+//! costs while many agents write at once. Told by the system, not by the program.
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, PtySize};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::report::{Report, Row, Target, Unit};
+use crate::rounds::paired;
+use crate::site::Site;
+
+const TASKS: usize = 200;
+const SESSION: usize = 5_000_000;
+const PARKED: usize = 50;
+const WRITERS: usize = 20;
+/// How long is watched.
+const WHILE: Duration = Duration::from_secs(10);
+/// How long anything may take to appear.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What ends a frame.
+const FRAME: &[u8] = b"\x1b[?2026l";
+
+pub fn measure(report: &mut Report) -> Outcome {
+    start_rows(report)?;
+    idle_rows(report)?;
+    stream_row(report)
+}
+
+fn start_rows(report: &mut Report) -> Outcome {
+    let names = ["time", "bytes read"].map(|figure| format!("screen, start with {TASKS} tasks and 1 GB: {figure}"));
+    if !names.iter().any(|name| report.wants(name)) {
+        return Ok(());
+    }
+    let site = Site::new()?;
+    site.register(&json!({ "version": 1, "conversations": [] }))?;
+    tokio::runtime::Runtime::new()?.block_on(site.sleepers(TASKS, SESSION, 20_000))?;
+    let read = Arc::new(AtomicU64::new(0));
+    let start = || -> Outcome {
+        let screen = Screen::open(&site, 120, 40)?;
+        screen.wait_for(FRAME)?;
+        read.store(screen.count("io", "rchar:")?, Ordering::Relaxed);
+        screen.end()
+    };
+    let version = || -> Outcome {
+        let status = Command::new(program()).arg("--version").stdout(Stdio::null()).status()?;
+        if status.success() { Ok(()) } else { Err("the program does not start".into()) }
+    };
+    // The first start writes down what the sessions come to.
+    start()?;
+    let result = paired(start, version)?;
+    report.add(&Row {
+        what: names[0].clone(),
+        ours: result.ours.as_nanos() as f64,
+        limit: result.limit.as_nanos() as f64,
+        unit: Unit::NanosPerCall,
+        ratio: 1.0 / result.speed,
+        against: "`mxd --version`".to_owned(),
+        target: Target::AtMost(3.0),
+    })?;
+    let read = read.load(Ordering::Relaxed) as f64;
+    report.add(&Row::of_counts(names[1].clone(), Unit::Bytes, read, 2e6, "2 MB", Target::AtMost(1.0)))
+}
+
+fn idle_rows(report: &mut Report) -> Outcome {
+    let names = ["wake-ups in 10 s", "frames in 10 s", "memory"];
+    let names = names.map(|figure| format!("screen, idle with {PARKED} parked agents: {figure}"));
+    if !names.iter().any(|name| report.wants(name)) {
+        return Ok(());
+    }
+    let site = Site::new()?;
+    site.register(&json!({ "version": 1, "conversations": [] }))?;
+    tokio::runtime::Runtime::new()?.block_on(site.sleepers(PARKED, 200_000, 20_000))?;
+    let screen = Screen::open(&site, 120, 40)?;
+    screen.wait_for(b"Sleeper 0")?;
+    // What the start still does beside the screen.
+    std::thread::sleep(Duration::from_secs(3));
+    let (wakes, frames) = (screen.wake_ups()?, screen.frames());
+    std::thread::sleep(WHILE);
+    let wakes = screen.wake_ups()?.saturating_sub(wakes) as f64;
+    let frames = (screen.frames() - frames) as f64;
+    let memory = screen.count("status", "VmRSS:")? as f64 * 1024.0;
+    screen.end()?;
+    report.add(&Row::of_counts(names[0].clone(), Unit::Count, wakes, 1.0, "none", Target::AtMost(0.0)))?;
+    report.add(&Row::of_counts(names[1].clone(), Unit::Count, frames, 1.0, "none", Target::AtMost(0.0)))?;
+    report.add(&Row::of_counts(names[2].clone(), Unit::Bytes, memory, 40e6, "40 MB", Target::AtMost(1.0)))
+}
+
+fn stream_row(report: &mut Report) -> Outcome {
+    let what = format!("screen, {WRITERS} agents write 100 tokens a second, 200x60: share of a processor");
+    if !report.wants(&what) {
+        return Ok(());
+    }
+    let pacing = json!({ "first_token_ms": 0, "chars_per_second": 400 });
+    let words = "The answer is written word by word, as they do. ".repeat(400);
+    let tasks = (0..WRITERS).map(|number| json!({ "title": format!("Writer {number}"), "description": "Write." }));
+    let calls = tasks.map(|input| json!({ "tool": "create_task", "input": input })).collect::<Vec<_>>();
+    let site = Site::new()?;
+    site.register(&json!({ "version": 1, "pacing": pacing, "conversations": [
+        { "name": "root", "when": { "first": "none: you are the root" }, "turns": [{ "calls": calls }],
+          "otherwise": { "text": "I wait." } },
+        { "name": "writer", "when": { "first": "Task: Writer" }, "turns": [], "otherwise": { "text": words } },
+    ]}))?;
+    let screen = Screen::open(&site, 200, 60)?;
+    screen.wait_for(b"message ")?;
+    screen.type_in("Let them write.\r")?;
+    screen.wait_for(format!("{WRITERS} working").as_bytes())?;
+    // All of them are past their start, and far from their end.
+    std::thread::sleep(Duration::from_secs(2));
+    let (before, began) = (screen.cpu()?, Instant::now());
+    std::thread::sleep(WHILE);
+    let share = (screen.cpu()? - before) / began.elapsed().as_secs_f64();
+    screen.end()?;
+    report.add(&Row::of_counts(what, Unit::Processors, share, 0.15, "15 % of one", Target::AtMost(1.0)))
+}
+
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_mxd")
+}
+
+/// The program in a terminal that takes everything it writes.
+struct Screen {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    keyboard: Mutex<Box<dyn std::io::Write + Send>>,
+    shown: Arc<Shown>,
+    _master: Box<dyn portable_pty::MasterPty + Send>,
+}
+
+#[derive(Default)]
+struct Shown {
+    bytes: Mutex<Vec<u8>>,
+    more: Condvar,
+}
+
+impl Screen {
+    fn open(site: &Site, cols: u16, rows: u16) -> Outcome<Self> {
+        let pair =
+            portable_pty::native_pty_system().openpty(PtySize { cols, rows, pixel_width: 0, pixel_height: 0 })?;
+        let mut command = CommandBuilder::new(program());
+        command.cwd(&site.project.path);
+        command.env_clear();
+        command.env("MXD_HOME", site.home.root());
+        command.env("HOME", site.folder.path());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("TERM", "xterm-256color");
+        let child = pair.slave.spawn_command(command)?;
+        let shown = Arc::new(Shown::default());
+        let (watched, mut output) = (Arc::clone(&shown), pair.master.try_clone_reader()?);
+        std::thread::spawn(move || {
+            let mut piece = [0; 1 << 16];
+            while let Ok(read @ 1..) = output.read(&mut piece) {
+                watched.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..read]);
+                watched.more.notify_all();
+            }
+        });
+        let keyboard = Mutex::new(pair.master.take_writer()?);
+        Ok(Self { child, keyboard, shown, _master: pair.master })
+    }
+
+    fn wait_for(&self, sign: &[u8]) -> Outcome {
+        let bytes = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = |bytes: &mut Vec<u8>| memchr::memmem::find(bytes, sign).is_none();
+        let waited = self.shown.more.wait_timeout_while(bytes, PATIENCE, missing);
+        let (bytes, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            let said = String::from_utf8_lossy(&bytes).into_owned();
+            return Err(format!("{:?} did not appear in {said:?}", String::from_utf8_lossy(sign)).into());
+        }
+        Ok(())
+    }
+
+    fn frames(&self) -> usize {
+        let bytes = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        memchr::memmem::find_iter(&bytes, FRAME).count()
+    }
+
+    fn type_in(&self, keys: &str) -> Outcome {
+        let mut keyboard = self.keyboard.lock().unwrap_or_else(PoisonError::into_inner);
+        keyboard.write_all(keys.as_bytes())?;
+        Ok(keyboard.flush()?)
+    }
+
+    fn proc(&self, file: &str) -> Outcome<String> {
+        let pid = self.child.process_id().ok_or("the program has ended")?;
+        Ok(std::fs::read_to_string(format!("/proc/{pid}/{file}"))?)
+    }
+
+    /// Returns a figure that the system keeps of the process.
+    fn count(&self, file: &str, field: &str) -> Outcome<u64> {
+        let text = self.proc(file)?;
+        let line = text.lines().find_map(|line| line.strip_prefix(field)).ok_or("the system does not tell")?;
+        Ok(line.split_whitespace().next().unwrap_or_default().parse()?)
+    }
+
+    /// Returns how often a thread of the program has gone to wait, which is how often one was woken.
+    fn wake_ups(&self) -> Outcome<u64> {
+        let pid = self.child.process_id().ok_or("the program has ended")?;
+        let mut sum = 0;
+        for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+            let id = thread?.file_name().to_string_lossy().into_owned();
+            sum += self.count(&format!("task/{id}/status"), "voluntary_ctxt_switches:")?;
+        }
+        Ok(sum)
+    }
+
+    /// Returns the processor time of the program, in seconds.
+    fn cpu(&self) -> Outcome<f64> {
+        const TICKS: f64 = 100.0;
+        let stat = self.proc("stat")?;
+        let fields: Vec<&str> = stat.rsplit_once(") ").ok_or("the system does not tell")?.1.split(' ').collect();
+        let [user, system] = [fields[11], fields[12]].map(str::parse::<f64>);
+        Ok((user? + system?) / TICKS)
+    }
+
+    fn end(mut self) -> Outcome {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}

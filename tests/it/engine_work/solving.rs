@@ -1,0 +1,184 @@
+//! Conflicts that the person solves in `$EDITOR`: every kind of them, what is refused, what is kept, and what the agent hears.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::read;
+use crate::cli_support::{Project, Ran, World};
+use crate::engine_support::{agent, bash, done, play, root};
+
+/// A project in which a task and the base branch have changed the same things.
+fn at_odds<'w>(world: &'w World, before: &str, task: &str, base: &str) -> Project<'w> {
+    let turns = json!([bash(&format!("{task} && git add -A && git commit -q -m task")), done("passed", "written")]);
+    play(world, json!([root(json!([])), agent("Writer", turns)]));
+    let project = world.project("app");
+    shell(&project, before);
+    project.new_task("Writer");
+    assert_eq!(project.run([]).code, 0, "{}", project.log("Writer"));
+    shell(&project, base);
+    project
+}
+
+fn shell(project: &Project<'_>, line: &str) {
+    let ran = project.world.paste(&project.path, &format!("{line} && git add -A && git commit -q -m step"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// Merges with a script as the editor: it gets the files as its arguments.
+fn edit(project: &Project<'_>, script: &str, more: &[&str]) -> Ran {
+    let editor = project.world.root().join("editor.sh");
+    fs::write(&editor, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = project.world.mxd_command(&project.path);
+    command.env("EDITOR", &editor).args(["merge", &project.id("Writer"), "--edit"]).args(more);
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn refs(project: &Project<'_>) -> String {
+    project.world.git(&project.path, ["for-each-ref", "refs/heads", "refs/mxd/pending", "refs/mxd/undo"])
+}
+
+fn sound(project: &Project<'_>, worktree: &Path) {
+    project.world.git(&project.path, ["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(project.world.git(&project.path, ["status", "--porcelain"]), "");
+    assert_eq!(project.world.git(worktree, ["status", "--porcelain"]), "");
+    assert_eq!(project.world.git(&project.path, ["for-each-ref", "refs/mxd/pending"]), "");
+}
+
+#[test]
+fn what_the_person_made_of_the_conflicts_is_checked_merged_told_and_taken_back() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "printf 'one\\ntwo\\nthree\\n' > a.txt",
+        "printf 'one\\ntask\\nthree\\n' > a.txt; echo t > b.txt",
+        "printf 'one\\nbase\\nthree\\n' > a.txt; echo b > b.txt",
+    );
+    project.mxd(["config", "set", "verify", "grep -q both a.txt"]).ok();
+    let (id, before) = (project.id("Writer"), refs(&project));
+    project.mxd(["merge", &id]).refused(3, "--edit");
+
+    // An editor that is left with an error, marks that are left: nothing happened, and what was solved stays.
+    edit(&project, "exit 1", &[]).refused(3, "ended with exit status: 1");
+    edit(&project, "printf 'one\\nboth\\nthree\\n' > \"$1\"", &[])
+        .refused(3, "1 file still has conflict marks, such as \"b.txt\"");
+    assert_eq!(refs(&project), before);
+    let said = edit(&project, "grep -q both \"$1\" && grep -q '<<<<<<<' \"$2\" && echo both > \"$2\"", &[]).ok();
+    assert!(said.contains("merged into main"), "{said}");
+    assert_eq!(
+        (read(&project.path.join("a.txt")), read(&project.path.join("b.txt"))),
+        ("one\nboth\nthree\n".into(), "both\n".into())
+    );
+    let worktree = project.worktree("Writer");
+    assert_eq!(read(&worktree.join("a.txt")), "one\nboth\nthree\n", "the agent goes on from there");
+    sound(&project, &worktree);
+    let log = project.mxd(["log", &id, "--json"]).ok();
+    assert!(log.contains("solved the conflicts by hand") && log.contains("- a.txt"), "{log}");
+    let message = world.git(&worktree, ["log", "-1", "--format=%B"]);
+    assert!(message.contains("Conflicts solved by hand:\n- a.txt\n- b.txt"), "{message}");
+    assert!(
+        !project.folder.worktrees().join(".solving").join(&id).exists(),
+        "drafts that are in a commit are not kept"
+    );
+
+    project.mxd(["merge", &id, "--undo"]).ok();
+    assert_eq!(read(&project.path.join("a.txt")), "one\nbase\nthree\n");
+    // What was solved is in the branch: it need not be solved again.
+    project.mxd(["merge", &id, "--squash"]).ok();
+    assert_eq!(read(&project.path.join("a.txt")), "one\nboth\nthree\n");
+    assert_eq!(world.git(&project.path, ["log", "-1", "--format=%P"]).split(' ').count(), 1);
+}
+
+#[test]
+fn a_check_that_fails_keeps_what_was_solved_and_merges_nothing() {
+    let world = World::new();
+    let project = at_odds(&world, "echo one > a.txt", "echo task > a.txt", "echo base > a.txt");
+    project.mxd(["config", "set", "verify", "grep -q good a.txt"]).ok();
+    edit(&project, "echo bad > \"$1\"", &[]).refused(3, "nothing was merged: `grep -q good a.txt` failed");
+    assert_eq!(read(&project.path.join("a.txt")), "base\n");
+    assert_eq!(read(&project.worktree("Writer").join("a.txt")), "bad\n");
+    sound(&project, &project.worktree("Writer"));
+    // Without conflicts there is nothing to edit.
+    project.mxd(["config", "set", "verify", "true"]).ok();
+    edit(&project, "exit 1", &[]).ok();
+    assert_eq!(read(&project.path.join("a.txt")), "bad\n");
+}
+
+#[test]
+fn what_has_no_lines_is_decided_by_a_word() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "printf 'a\\0b' > logo; seq 9 > ours-gone; seq 9 > theirs-gone; seq 20 29 > moved; echo x > mode; printf 'n\\n' > $(printf 'odd\\377')",
+        "printf 'a\\0t' > logo; rm ours-gone; echo t >> theirs-gone; git mv moved moved-t; rm mode; ln -s logo mode; printf 't\\n' > $(printf 'odd\\377')",
+        "printf 'a\\0m' > logo; echo m >> ours-gone; rm theirs-gone; git mv moved moved-m; chmod +x mode; echo y > mode; printf 'm\\n' > $(printf 'odd\\377')",
+    );
+    let before = refs(&project);
+    // The list comes first; a file whose name is not text is opened like any other.
+    edit(&project, "for file in \"$@\"; do case $file in *CONFLICTS) cp \"$file\" ../list;; *) echo solved > \"$file\";; esac; done", &[])
+        .refused(3, "still are not decided");
+    assert_eq!(refs(&project), before);
+    let list = read(&world.root().join("list"));
+    for line in [
+        "logo: both changed it, and it is not text",
+        "ours-gone: changed in the target, deleted",
+        "theirs-gone: changed by the task, deleted",
+    ] {
+        assert!(list.contains(line), "{line} in {list}");
+    }
+    let decide = "sed -i -e '/ logo:/s/^?/task/' -e '/ ours-gone:/s/^?/target/' -e '/ theirs-gone:/s/^?/target/' \
+                  -e '/ moved-t:/s/^?/task/' -e '/ moved-m:/s/^?/task/' -e 's/^?/task/' \"$1\"";
+    edit(&project, decide, &[]).ok();
+    assert_eq!(fs::read(project.path.join("logo")).unwrap(), b"a\0t");
+    assert!(read(&project.path.join("ours-gone")).ends_with("m\n"));
+    assert!(!project.path.join("theirs-gone").exists());
+    assert!(
+        project.path.join("moved-t").exists()
+            && !project.path.join("moved-m").exists()
+            && !project.path.join("moved").exists()
+    );
+    assert!(project.path.join("mode").is_symlink());
+    let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"odd\xff");
+    assert_eq!(read(&project.path.join(odd)), "solved\n");
+    sound(&project, &project.worktree("Writer"));
+}
+
+#[test]
+fn what_was_solved_outlives_other_changes_of_the_target_and_new_conflicts_are_asked_about() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "echo one > a.txt; echo one > b.txt",
+        "echo task > a.txt; echo task > b.txt",
+        "echo base > a.txt",
+    );
+    edit(&project, "echo both > \"$1\"; exit 1", &[]).refused(3, "nothing was taken over");
+    // The base gains something that has nothing to do with it, and something that has.
+    shell(&project, "echo base > b.txt; echo c > c.txt");
+    edit(&project, "grep -q both \"$1\" && grep -q '<<<<<<<' \"$2\" && echo b > \"$2\"", &[]).ok();
+    assert_eq!((read(&project.path.join("a.txt")), read(&project.path.join("b.txt"))), ("both\n".into(), "b\n".into()));
+    assert!(project.path.join("c.txt").exists());
+    sound(&project, &project.worktree("Writer"));
+}
+
+#[test]
+fn windows_lines_and_lines_that_look_like_marks_are_no_trouble() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "printf 'one\\r\\ntwo\\r\\n' > crlf.txt; printf '<<<<<<< a guide\\n=======\\n>>>>>>> to git\\nx\\n' > guide.md",
+        "printf 'one\\r\\ntask\\r\\n' > crlf.txt; printf '<<<<<<< a guide\\n=======\\n>>>>>>> to git\\ntask\\n' > guide.md",
+        "printf 'one\\r\\nbase\\r\\n' > crlf.txt; printf '<<<<<<< a guide\\n=======\\n>>>>>>> to git\\nbase\\n' > guide.md",
+    );
+    // Takes the task's side of everything, as a person who deletes lines would.
+    let script = "sed -i -e '/^<<<<<<<* mxd/d' -e '/^=======\\r*$/,/^>>>>>>> main/d' \"$1\"\n\
+                  sed -i -e '/^<<<<<<<< mxd/d' -e '/^========$/,/^>>>>>>>> main/d' \"$2\"";
+    edit(&project, script, &[]).ok();
+    assert_eq!(read(&project.path.join("crlf.txt")), "one\r\ntask\r\n");
+    assert_eq!(read(&project.path.join("guide.md")), "<<<<<<< a guide\n=======\n>>>>>>> to git\ntask\n");
+}

@@ -1,0 +1,16 @@
+//! The promises, held against the world as it is: the binary that is given away, unchanged, on real files, with real
+//! processes, over real sockets, and everything around it made to fail.
+//!
+//! What takes minutes runs with `cargo test`; what takes longer is ignored, starts with `proof` and runs with
+//! `cargo proof`. See docs/testing.md.
+
+mod chaos;
+mod clock;
+mod company;
+mod crashes;
+mod crew;
+mod disk;
+mod kills;
+mod shop;
+mod soak;
+mod tools;

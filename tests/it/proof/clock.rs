@@ -1,0 +1,69 @@
+//! The wall clock jumps while agents work, and the machine sleeps. Order, messages and budgets do not follow it.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::crashes::undisturbed;
+use super::shop::{self, Shop};
+use crate::engine_support::{PATIENCE, Running};
+use crate::support::meddler::Meddle;
+
+const DAY: i64 = 86_400;
+
+#[test]
+fn a_clock_that_jumps_back_and_forth_changes_nothing() {
+    let expected = undisturbed().0;
+    // A day either way, an hour as in spring and autumn, before the beginning of time, beyond the next century.
+    let jumps = [DAY, -DAY, 3_600, -3_600, -60 * 365 * DAY, 120 * 365 * DAY, 0];
+    let shop = Shop::open();
+    let file = shop.house.world.root().join("clock");
+    let mut command = shop.house.command(&["run", "--json", shop::GOAL]);
+    Meddle::Clock { file: file.clone() }.with(&mut command, &shop.house.world.root().join("trace"));
+    let mut running = Running::start(command);
+    let (mut lines, mut next) = (0, jumps.iter().cycle());
+    while running.line_within(PATIENCE).is_ok() {
+        lines += 1;
+        if lines % 12 == 0 {
+            fs::write(&file, next.next().unwrap().to_string()).unwrap();
+        }
+    }
+    let ran = running.end();
+    assert_eq!(ran.code, 0, "{}\n{}", ran.err, shop.house.mock.story());
+    assert!(lines > 12 * jumps.len(), "it was over before the clock had jumped: {lines}");
+    shop.keep(&[]);
+    assert_eq!(shop.settle(), expected);
+    let tree = shop.house.tree().unwrap();
+    for node in tree.all() {
+        let mut last = None;
+        let read = shop.house.sessions().stream(node.id, |event| {
+            // What was copied from another session has that one's ids.
+            assert!(last < Some(event.id) || matches!(event.body, mxd::model::event::Body::ForkMarker(_)), "{event:?}");
+            last = Some(event.id);
+        });
+        read.unwrap();
+    }
+}
+
+#[test]
+fn a_machine_that_sleeps_for_a_while_goes_on_where_it_was() {
+    let expected = undisturbed().0;
+    let shop = Shop::open();
+    let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
+    for _ in 0..4 {
+        for _ in 0..40 {
+            if running.line_within(PATIENCE).is_err() {
+                break;
+            }
+        }
+        // What a closed lid does to a process.
+        running.signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(300));
+        running.signal(Signal::CONT);
+    }
+    while running.line_within(PATIENCE).is_ok() {}
+    assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
+    shop.keep(&[]);
+    assert_eq!(shop.settle(), expected);
+}

@@ -1,0 +1,159 @@
+//! The disk fails under the whole program: full, over quota, read-only, forbidden, broken, gone. Nothing is said to be kept
+//! that is not, the person is told in a sentence, and when the cause is gone the work comes to the same end.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::crashes::undisturbed;
+use super::shop::{self, Shop};
+use crate::cli_support::{World, json_lines};
+use crate::engine_support::{PATIENCE, Running};
+use crate::support::meddler::Meddle;
+
+/// Every way in which a disk says no, and the words in which the person hears of it.
+const REFUSALS: [(&str, &str); 5] = [
+    ("ENOSPC", "the disk is full"),
+    ("EDQUOT", "the disk quota is used up"),
+    ("EROFS", "the file system is read-only"),
+    ("EACCES", "permission denied"),
+    ("EIO", "Input/output error"),
+];
+
+fn names(line: &Value, words: &str) -> bool {
+    line["notice"]["text"].as_str().is_some_and(|text| text.contains(words))
+}
+
+/// Returns every event that the program said it had kept and that its sessions do not have.
+fn falsely_acknowledged(shop: &Shop, seen: &[Value]) -> Vec<Value> {
+    let tree = shop.house.tree().unwrap();
+    let mut kept = std::collections::BTreeSet::new();
+    for node in tree.all().filter(|node| shop.house.sessions().path(node.id).exists()) {
+        let read = shop.house.sessions().stream(node.id, |event| {
+            kept.insert(event.id.to_string());
+        });
+        read.unwrap();
+    }
+    let told = seen.iter().filter(|line| line["update"] == "event");
+    told.filter(|line| !kept.contains(line["event"]["id"].as_str().unwrap())).cloned().collect()
+}
+
+#[test]
+fn a_disk_that_refuses_for_a_while_is_named_and_the_work_goes_on_when_it_takes_again() {
+    let expected = undisturbed().0;
+    for ((errno, words), lines) in REFUSALS.into_iter().zip([60, 25, 110, 45, 80]) {
+        let shop = Shop::open();
+        let flag = shop.house.world.root().join("refuses");
+        let mut command = shop.house.command(&["run", "--json", shop::GOAL]);
+        let meddle = Meddle::Fail { errno, under: shop.house.world.data(), flag: flag.clone() };
+        meddle.with(&mut command, &shop.house.world.root().join("trace"));
+        let mut running = Running::start(command);
+        for _ in 0..lines {
+            running.line_within(PATIENCE).unwrap();
+        }
+        fs::write(&flag, "").unwrap();
+        running.until(&format!("{errno} is named"), |line| names(line, words));
+        fs::remove_file(&flag).unwrap();
+        // The same process goes on by itself.
+        while running.line_within(PATIENCE).is_ok() {}
+        let seen = running.seen.clone();
+        let ran = running.end();
+        assert_eq!(ran.code, 0, "{errno}: {}\n{}", ran.err, shop.house.mock.story());
+        assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0], "{errno}");
+        shop.keep(&[]);
+        assert_eq!(shop.settle(), expected, "{errno}");
+    }
+}
+
+#[test]
+fn a_disk_that_refuses_from_the_start_is_named_and_nothing_is_begun() {
+    for (errno, words) in REFUSALS {
+        let shop = Shop::open();
+        let flag = shop.house.world.root().join("refuses");
+        fs::write(&flag, "").unwrap();
+        let mut command = shop.house.command(&["run", shop::GOAL]);
+        let meddle = Meddle::Fail { errno, under: shop.house.world.data(), flag };
+        let output = meddle.with(&mut command, &shop.house.world.root().join("trace")).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_ne!(output.status.code(), Some(0), "{errno}");
+        assert!(said.starts_with("mxd: ") && said.contains(words), "{errno}: {said}");
+        assert_eq!(shop.house.mock.count(), 0, "nobody was asked anything");
+        assert!(!shop.house.has_goal(shop::GOAL));
+    }
+}
+
+#[test]
+fn sessions_that_are_deleted_while_agents_work_are_missed_at_once() {
+    let shop = Shop::open();
+    let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
+    running.until("somebody works", |line| line["event"]["type"] == "tool_call");
+    let (sessions, aside) = (shop.house.folder.sessions(), shop.house.world.root().join("aside"));
+    fs::rename(&sessions, &aside).unwrap();
+    running
+        .until("it is missed", |line| names(line, "deleted or moved while it was open") || names(line, "No such file"));
+    // Somebody finds it again.
+    let _ = fs::remove_dir_all(&sessions);
+    fs::rename(&aside, &sessions).unwrap();
+    while running.line_within(PATIENCE).is_ok() {}
+    let seen = running.seen.clone();
+    assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
+    assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0]);
+    shop.keep(&[]);
+    assert_eq!(shop.settle(), undisturbed().0);
+}
+
+#[test]
+fn a_data_folder_that_is_deleted_while_agents_work_is_said_to_be_gone() {
+    let shop = Shop::open();
+    let mut running = Running::start(shop.house.command(&["run", "--json", "--timeout", "5", shop::GOAL]));
+    running.until("somebody works", |line| line["event"]["type"] == "tool_call");
+    fs::remove_dir_all(shop.house.world.data()).unwrap();
+    running.until("it is missed", |line| line["notice"]["level"] == "error");
+    let ran = running.end();
+    assert_ne!(ran.code, 0, "it must not look like a success");
+    // What was there is gone; a new beginning is not in its way.
+    shop.house.world.mxd(&shop.house.path, ["init"]).ok();
+    assert!(json_lines(&shop.house.mxd(&["tree", "--json"]).ok()).len() <= 1);
+}
+
+/// Tells whether this machine lets anybody mount something for himself.
+fn may_mount() -> bool {
+    let tried = Command::new("unshare").args(["-rm", "true"]).output();
+    tried.is_ok_and(|tried| tried.status.success())
+}
+
+/// A real file system of a few hundred kilobytes, which is really full: for git and commands as well as for us.
+#[test]
+fn a_file_system_that_is_really_full_costs_nothing_that_was_kept() {
+    if !may_mount() {
+        println!("SKIPPED: this machine lets nobody mount a file system of his own (unshare -rm)");
+        return;
+    }
+    let shop = Shop::open();
+    let root = shop.house.world.root();
+    let script = r#"
+        mkdir small && mount -t tmpfs -o size=2m small small && cp -a data small/
+        export MXD_HOME="$PWD/small/data"
+        cd kit
+        dd if=/dev/zero of=../small/filler bs=1k count=4096 2> /dev/null
+        "$MXD" run "$GOAL" > ../full.out 2> ../full.err; echo $? > ../full.code
+        cp -a ../small/data ../data-when-full
+        rm ../small/filler
+        "$MXD" run "$GOAL" > ../free.out 2> ../free.err; echo $? > ../free.code
+        cd .. && rm -rf data && cp -a small/data data
+    "#;
+    let mut command = shop.house.world.command("unshare", &root);
+    command.args(["-rm", "sh", "-ec", script]);
+    command.env("MXD", env!("CARGO_BIN_EXE_mxd")).env("GOAL", shop::GOAL);
+    command.env("ANTHROPIC_API_KEY", "sk-test").env("ANTHROPIC_BASE_URL", shop.house.mock.url());
+    let output = command.output().unwrap();
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap_or_default().trim().to_owned();
+    assert!(output.status.success(), "{output:?} {} {}", read("full.err"), read("free.err"));
+    let (code, said) = (read("full.code"), read("full.err"));
+    assert_ne!(code, "0", "{said}");
+    assert!(said.contains("the disk is full"), "{said}");
+    assert_eq!(read("free.code"), "0", "{}\n{}", read("free.err"), shop.house.mock.story());
+    shop.house.mock.assert_clean();
+    let _ = World::new;
+}
