@@ -99,25 +99,9 @@ impl Actor {
                 self.flush();
                 self.copy(from, to, at, copy.as_ref(), answer);
             }
-            Command::Release { session, answer } => {
-                self.flush();
-                let _ = answer.send(self.release(session));
-            }
             Command::Quit => return true,
         }
         false
-    }
-
-    /// Closes a session's log. It leaves nothing behind that was not saved or not acknowledged; if that cannot be had,
-    /// the log stays.
-    fn release(&mut self, session: TaskId) -> Result<(), StoreError> {
-        let Some(open) = self.logs.get_mut(&session) else { return Ok(()) };
-        open.broken |= open.log.is_unsynced() && open.log.sync().is_err();
-        if open.broken {
-            open.log.recover(self.disk.as_ref())?;
-        }
-        self.logs.remove(&session);
-        Ok(())
     }
 
     /// Stamps `bodies` and adds them to what will be written. On an error nothing was added.
