@@ -66,6 +66,11 @@ enum Command {
         session: TaskId,
         answer: oneshot::Sender<Result<(), StoreError>>,
     },
+    /// Take what was never acknowledged out of a file that a failed write left in disorder.
+    Mend {
+        session: TaskId,
+        answer: oneshot::Sender<Result<(), StoreError>>,
+    },
     Quit,
 }
 
@@ -191,6 +196,14 @@ impl Store {
     pub async fn release(&self, session: TaskId) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();
         self.inner.commands.send(Command::Release { session, answer }).map_err(|_| StoreError::Closed)?;
+        done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Returns when the session's file holds what was acknowledged and nothing else, so that it can be read. Where the disk
+    /// refused a write and could not take it back either, a line is left that nobody was told of; a reader must not meet it.
+    pub async fn mend(&self, session: TaskId) -> Result<(), StoreError> {
+        let (answer, done) = oneshot::channel();
+        self.inner.commands.send(Command::Mend { session, answer }).map_err(|_| StoreError::Closed)?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 

@@ -101,7 +101,7 @@ async fn has_begun(parts: &Arc<Parts>, task: TaskId) -> Result<bool, LaunchFailu
 }
 
 /// Puts what an agent should know about its folder into its session.
-async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
+pub(super) async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
     let message = Message {
         id: MessageId::fresh(&parts.ids),
         from: Source::Notice,
@@ -146,7 +146,13 @@ fn setup(
     };
     let notes: Vec<String> = ready.notes.into_iter().chain(bench.notes).collect();
     let run = RunId::fresh(&parts.ids);
-    let keeper = TurnKeeper { parts: Arc::clone(parts), task: node.id, run, path: place_of(parts, order) };
+    let keeper = TurnKeeper {
+        parts: Arc::clone(parts),
+        order: Arc::new(order.clone()),
+        model: chosen.model.clone(),
+        run,
+        path: place_of(parts, order),
+    };
     let preparer = WorktreePreparer {
         card,
         worktree: ready.path,
