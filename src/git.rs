@@ -5,7 +5,7 @@
 //!
 //! - [`place::Place`]: which repository a folder is in, and its base branch; [`commit::only`]: a commit in the person's name.
 //! - [`branch`]: what a task's branch and worktree are called.
-//! - [`Worktrees`]: `open`, `create`, `ensure`, `remove`, `restore`, `stray`, `tidy`, `empty_trash`, `unlock_index`, `checkout`.
+//! - [`Worktrees`]: `open`, `create`, `remove`, `restore`, `stray`, `tidy`, `empty_trash`, `unlock_index`, `checkout`.
 //! - [`status`]: `dirty`, `diffstat`, `drift` of a [`Checkout`].
 //! - [`include::copy`]: ignored files that a new worktree gets.
 //! - [`Worktrees`] again: `take_snapshot`, `snapshots`, `put_back`, `prune_snapshots` (see [`snapshot`]), and `preview`,

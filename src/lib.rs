@@ -15,6 +15,7 @@ pub mod engine;
 pub mod git;
 pub mod import;
 pub mod model;
+pub mod net;
 pub mod process;
 pub mod provider;
 pub mod search;

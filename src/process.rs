@@ -26,4 +26,4 @@ pub use harden::hide_own_memory;
 pub use lent::{hand_text, on_terminal};
 pub use orphans::{Ended, left, sweep};
 pub use output::{Capture, Glimpse};
-pub use spool::SPOOL_CAP;
+pub use spool::{SPOOL_CAP, create_private};

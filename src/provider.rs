@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 pub use catalogue::{Catalogue, Facts, Listed, Prices};
 pub use credential::Credential;
 pub use decode::Decoder;
-pub use encode::{BlobSource, BodyOptions, EncodeError, Segment};
+pub use encode::{BlobSource, BodyOptions, EncodeError, Pictures, Segment};
 pub use error::{ApiError, ErrorClass};
 pub use gate::{Gate, Gates};
 pub use response::{Response, ResponseBlock, Signal};
@@ -46,19 +46,21 @@ pub struct Call {
     /// What the request was encoded from; the decoder needs it to give tools their own names back.
     pub config: Arc<SessionConfig>,
     pub body: Bytes,
+    /// What of the body is pictures.
+    pub pictures: Pictures,
 }
 
 impl Call {
     /// Returns the request for the next response to a conversation.
     pub fn respond(config: Arc<SessionConfig>, segments: &[Segment], options: &BodyOptions) -> Self {
         let body = encode::body(&config, segments, options);
-        Self { config, body }
+        Self { config, body, pictures: segments.iter().map(Segment::pictures).sum() }
     }
 
     /// Returns the request that asks how many tokens the conversation has.
     pub fn count(config: Arc<SessionConfig>, segments: &[Segment]) -> Self {
         let body = encode::count_body(&config, segments);
-        Self { config, body }
+        Self { config, body, pictures: segments.iter().map(Segment::pictures).sum() }
     }
 }
 

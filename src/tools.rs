@@ -40,7 +40,7 @@ pub use fence::Fence;
 pub use foreground::Foreground;
 pub use gate::{Gate, Open, Permission, Request};
 pub use input::InputError;
-pub use jobs::{Completion, Jobs};
+pub use jobs::{Completion, Jobs, Report, report};
 pub use live::LiveSink;
 pub use place::Cwd;
 pub use read_tracker::ReadTracker;

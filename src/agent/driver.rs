@@ -6,7 +6,7 @@
 mod model;
 mod requests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _, Shared};
@@ -32,6 +32,9 @@ use requests::Requests;
 pub trait Preparer: Send + Sync {
     /// Returns what was asked for. `model` is one that the person chose since the run began.
     fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared>;
+
+    /// Returns the tools that the last configuration names. Nothing: those that the run has.
+    fn tools(&self) -> Option<Arc<tools::Registry>>;
 }
 
 /// Keeps the state of the files after a turn, while the model thinks about the next one.
@@ -117,19 +120,6 @@ impl Mailbox {
     pub fn send(&self, word: Word) -> bool {
         self.words.send(word).is_ok()
     }
-
-    /// Puts a message into the session, then tells the run of it. It is sent once this returns, heard or not.
-    pub async fn deliver(
-        &self,
-        store: &Store,
-        task: TaskId,
-        message: Message,
-        delivery: Delivery,
-    ) -> Result<Event, StoreError> {
-        let event = store.append(task, None, message).await?;
-        self.send(Word::Heard(Box::new(event.clone()), delivery));
-        Ok(event)
-    }
 }
 
 /// Takes the session up and runs it to its end.
@@ -141,7 +131,7 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
     let machine = Machine::new(&active.events, setup.limits.clone(), setup.ids.clone());
     let run = Run {
         machine,
-        requests: Requests::default(),
+        requests: Arc::default(),
         work: FuturesUnordered::new(),
         model_cancel: CancellationToken::new(),
         tools_cancel: CancellationToken::new(),
@@ -178,7 +168,7 @@ fn spawned(work: BoxFuture<'static, ()>) -> Shared<BoxFuture<'static, ()>> {
 struct Run {
     setup: Setup,
     machine: Machine,
-    requests: Requests,
+    requests: Arc<Mutex<Requests>>,
     work: FuturesUnordered<BoxFuture<'static, Option<Input>>>,
     model_cancel: CancellationToken,
     tools_cancel: CancellationToken,
@@ -257,8 +247,15 @@ impl Run {
                     if let Body::Usage(usage) = &event.body {
                         self.setup.purse.spend(usage.cost.unwrap_or_default());
                     }
-                    // Nobody may be looking.
-                    let _ = self.setup.events.send(event.clone());
+                    // Nobody may be looking, and an event may be long.
+                    if !self.setup.events.is_closed() {
+                        let _ = self.setup.events.send(event.clone());
+                    }
+                }
+            }
+            Input::Prepared(prepared) if prepared.config.is_some() => {
+                if let Some(registry) = self.setup.preparer.tools() {
+                    self.setup.tools.registry = registry;
                 }
             }
             Input::Failed { .. } => {
@@ -293,7 +290,7 @@ impl Run {
                         .boxed(),
                 );
             }
-            Effect::Count => self.count(),
+            Effect::Count { number } => self.count(number),
             Effect::Reserve { tokens } => {
                 let verdict = match self.estimate(tokens) {
                     Some(amount) => self.setup.purse.reserve(amount),
@@ -302,6 +299,7 @@ impl Run {
                 };
                 self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
             }
+            Effect::Release => self.setup.purse.release(),
             Effect::CallModel { number, purpose, attempt } => {
                 self.keep_files();
                 self.call_model(number, purpose, attempt);
@@ -373,7 +371,9 @@ impl Run {
         let append = async move {
             Some(match store.append(task, Some(run), message).await {
                 Ok(event) => {
-                    let _ = events.send(event.clone());
+                    if !events.is_closed() {
+                        let _ = events.send(event.clone());
+                    }
                     Input::Heard { event: Box::new(event), delivery: Delivery::Steer }
                 }
                 Err(error) => Input::SaveFailed { reason: error.to_string() },
@@ -425,12 +425,19 @@ impl Run {
             let (through, next) = oneshot::channel();
             let before = tools::names::keeps_order(&name).then(|| last_in_order.replace(next)).flatten();
             let running = AbortOnDropHandle::new(tokio::spawn(async move {
-                if let Some(kept) = kept {
-                    kept.await;
-                }
-                // Gone without a word is as good as through.
-                if let Some(before) = before {
-                    let _ = before.await;
+                let ready = async {
+                    if let Some(kept) = kept {
+                        kept.await;
+                    }
+                    // Gone without a word is as good as through.
+                    if let Some(before) = before {
+                        let _ = before.await;
+                    }
+                };
+                // One that is cut short before its turn comes is not run: that is looked at before anything else.
+                tokio::select! {
+                    () = ready => {}
+                    () = context.tokens.cancelled() => {}
                 }
                 let reply = tools::execute(&call, &context).await;
                 drop(through);

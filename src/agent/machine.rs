@@ -89,7 +89,9 @@ enum Phase {
     Preparing {
         after: Option<compacting::Summary>,
     },
-    Counting,
+    Counting {
+        number: u64,
+    },
     Reserving {
         purpose: Purpose,
         attempt: u32,
@@ -204,7 +206,7 @@ impl Machine {
         match &self.phase {
             Phase::Saving { .. } => "disk",
             Phase::Preparing { .. } => "context",
-            Phase::Counting => "count",
+            Phase::Counting { .. } => "count",
             Phase::Reserving { .. } => "budget",
             Phase::Held { .. } => "money",
             Phase::Calling { .. } => "model",
@@ -234,7 +236,7 @@ impl Machine {
             Input::SaveFailed { reason } => self.abandon(reason),
             Input::Heard { event, delivery } => self.heard(now, &event, delivery),
             Input::Prepared(prepared) => self.prepared(now, prepared),
-            Input::Counted { tokens } => self.counted(now, tokens),
+            Input::Counted { number, tokens } => self.counted(now, number, tokens),
             Input::Reserved(verdict) => self.reserved(now, verdict),
             Input::Response { number, response, usage } => self.responded(now, number, *response, *usage),
             Input::Failed { number, error, usage, jitter } => {
@@ -341,6 +343,11 @@ impl Machine {
         }
         if std::mem::take(&mut self.wants.interrupt) {
             self.halted = true;
+            // Money for a request that is not made must not be kept from others while the agent waits.
+            if self.limits.budgeted {
+                self.tries.reserved = false;
+                self.out.push(Effect::Release);
+            }
             let mut bodies = vec![Body::from(self.message(now, Source::Interrupt, INTERRUPTED))];
             // A summary that was asked for is cut short too, and not begun again behind the person's back.
             bodies.extend(self.drop_wishes());
@@ -462,11 +469,12 @@ impl Machine {
     /// Gives up at once: the disk did not take an event, so nothing more may happen that it does not know of.
     fn abandon(&mut self, reason: String) {
         match self.phase {
-            Phase::Calling { number, .. } => self.out.push(Effect::CancelModel { number }),
+            Phase::Calling { number, .. } | Phase::Counting { number } => {
+                self.out.push(Effect::CancelModel { number });
+            }
             Phase::Tools(_) => self.out.push(Effect::CancelTools),
             Phase::Saving { .. }
             | Phase::Preparing { .. }
-            | Phase::Counting
             | Phase::Reserving { .. }
             | Phase::Held { .. }
             | Phase::Backoff { .. }
@@ -486,6 +494,12 @@ impl Machine {
                 self.wants.interrupt = true;
                 self.out.push(Effect::CancelModel { number });
             }
+            // How large the next request is no longer matters, and nobody waits for the answer.
+            Phase::Counting { number } => {
+                self.wants.interrupt = true;
+                self.out.push(Effect::CancelModel { number });
+                self.advance(now);
+            }
             Phase::Tools(_) => {
                 self.wants.interrupt = true;
                 self.out.push(Effect::CancelTools);
@@ -496,7 +510,7 @@ impl Machine {
                 self.advance(now);
             }
             // What is under way is over in a moment; then it is looked at.
-            Phase::Saving { .. } | Phase::Preparing { .. } | Phase::Counting | Phase::Reserving { .. } => {
+            Phase::Saving { .. } | Phase::Preparing { .. } | Phase::Reserving { .. } => {
                 self.wants.interrupt = true;
             }
         }
@@ -504,20 +518,23 @@ impl Machine {
 
     fn teardown(&mut self, now: Timestamp, reason: InterruptReason) {
         self.wants.teardown.get_or_insert(reason);
-        match self.phase {
-            Phase::Calling { number, .. } => self.out.push(Effect::CancelModel { number }),
+        match &mut self.phase {
+            &mut Phase::Calling { number, .. } => self.out.push(Effect::CancelModel { number }),
             Phase::Tools(_) => self.out.push(Effect::CancelTools),
-            Phase::Backoff { timer, .. } | Phase::Held { timer, .. } => {
+            &mut (Phase::Backoff { timer, .. } | Phase::Held { timer, .. }) => {
                 self.out.push(Effect::CancelSleep { timer });
                 self.advance(now);
             }
-            Phase::Parked
-            | Phase::Asking { .. }
-            | Phase::Preparing { .. }
-            | Phase::Counting
-            | Phase::Reserving { .. } => {
+            &mut Phase::Counting { number } => {
+                self.out.push(Effect::CancelModel { number });
                 self.advance(now);
             }
+            // A summary that will not be used was paid for.
+            Phase::Preparing { after } => match after.take() {
+                Some(summary) => self.save(vec![summary.usage.into()], Then::Advance),
+                None => self.advance(now),
+            },
+            Phase::Parked | Phase::Asking { .. } | Phase::Reserving { .. } => self.advance(now),
             Phase::Saving { .. } | Phase::Ended => {}
         }
     }

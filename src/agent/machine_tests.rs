@@ -274,15 +274,15 @@ fn the_context_is_counted_only_near_the_threshold_and_summarised_only_above_it()
         let mut bench = Bench::silent(near.clone());
         bench.hear(Source::User, "Hello");
         assert_eq!(bench.machine.waits_for(), "count");
-        bench.feed(Input::Counted { tokens });
+        bench.count(tokens);
         assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", purpose), "{tokens:?}");
     }
     let mut bench = Bench::silent(near);
     bench.hear(Source::User, "Hello");
-    bench.feed(Input::Counted { tokens: Some(830) });
+    bench.count(Some(830));
     assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
     let far = Bench::calling(Limits { window: Some(1_000_000), can_count: true, ..limits() });
-    assert!(!far.effects.contains(&Effect::Count));
+    assert!(!far.effects.iter().any(|effect| matches!(effect, Effect::Count { .. })));
 }
 
 fn budgeted() -> Bench {

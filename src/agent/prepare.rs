@@ -4,7 +4,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 
@@ -14,6 +14,7 @@ use crate::agent::prompt::{self, Card, Guide};
 use crate::base::{Clock, IdSource, MessageId};
 use crate::model::event::SessionConfig;
 use crate::model::message::{Message, Source};
+use crate::tools::Registry;
 
 /// What the project has learnt, from the top of a worktree.
 const MEMORY: &str = ".mxd/memory.md";
@@ -22,14 +23,31 @@ const GUIDES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// No guide is read further than this: a link to a device or a huge file must not fill the memory.
 const READ_BYTES: u64 = 1 << 20;
 
+/// The tools of a segment.
+#[derive(Clone)]
+pub struct Tools {
+    pub registry: Arc<Registry>,
+    /// What the agent should know about them: which are missing, and why.
+    pub notes: Vec<String>,
+}
+
+/// Where the tools of a new segment come from. A segment that has begun keeps those it was promised.
+pub trait Toolbox: Send + Sync {
+    /// Returns the tools as they are now.
+    fn open(&self) -> BoxFuture<'_, Tools>;
+}
+
 /// Makes segments for one task in one worktree.
 pub struct WorktreePreparer {
     pub card: Card,
     pub worktree: PathBuf,
-    /// What every segment's configuration is, but for the model the person may choose meanwhile.
+    /// What every segment's configuration is, but for the tools, and for the model the person may choose meanwhile.
     pub config: SessionConfig,
-    /// Something that has to be said once more with each segment: which tools are missing, and why.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// Something that has to be said once more with each segment.
     pub notes: Vec<String>,
+    /// The tools of the last segment that was made here.
+    pub tools: Mutex<Option<Tools>>,
     pub ids: IdSource,
     pub clock: Arc<dyn Clock>,
 }
@@ -37,18 +55,30 @@ pub struct WorktreePreparer {
 impl Preparer for WorktreePreparer {
     fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared> {
         Box::pin(async move {
-            let config = config.then(|| {
-                let mut config = self.config.clone();
-                config.model = model.unwrap_or(config.model);
-                config
-            });
+            let config = if config { Some(self.configure(model).await) } else { None };
             let work_context = if context { Some(self.work_context().await) } else { None };
             Prepared { config, work_context }
         })
     }
+
+    fn tools(&self) -> Option<Arc<Registry>> {
+        self.last_tools().as_ref().map(|tools| Arc::clone(&tools.registry))
+    }
 }
 
 impl WorktreePreparer {
+    fn last_tools(&self) -> MutexGuard<'_, Option<Tools>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn configure(&self, model: Option<String>) -> SessionConfig {
+        let tools = self.toolbox.open().await;
+        let mut config = SessionConfig { tools: tools.registry.specs(), ..self.config.clone() };
+        config.model = model.unwrap_or(config.model);
+        *self.last_tools() = Some(tools);
+        config
+    }
+
     async fn work_context(&self) -> Message {
         let worktree = self.worktree.clone();
         let read = tokio::task::spawn_blocking(move || {
@@ -57,7 +87,8 @@ impl WorktreePreparer {
         });
         let (memory, guide) = read.await.unwrap_or_default();
         let mut body = prompt::work_context(&self.card, memory.as_ref(), guide.as_slice());
-        for note in &self.notes {
+        let of_tools = self.last_tools().as_ref().map(|tools| tools.notes.clone()).unwrap_or_default();
+        for note in self.notes.iter().chain(&of_tools) {
             body.push_str("\n\n");
             body.push_str(note);
         }

@@ -1,5 +1,23 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 use crate::base::{SystemClock, TaskId};
+
+/// A box that has one tool more each time it is opened.
+#[derive(Default)]
+struct Growing(AtomicUsize);
+
+impl Toolbox for Growing {
+    fn open(&self) -> BoxFuture<'_, Tools> {
+        Box::pin(async move {
+            let opened = self.0.fetch_add(1, Ordering::Relaxed);
+            let mut registry = Registry::builtin();
+            let names = registry.specs();
+            registry.retain(|name| names.iter().take(opened + 1).any(|spec| spec.name == name));
+            Tools { registry: Arc::new(registry), notes: vec![format!("opened {opened}")] }
+        })
+    }
+}
 
 fn preparer(worktree: &Path) -> WorktreePreparer {
     let clock = Arc::new(SystemClock);
@@ -14,7 +32,16 @@ fn preparer(worktree: &Path) -> WorktreePreparer {
         budget: None,
     };
     let config = SessionConfig { model: "first".to_owned(), ..SessionConfig::default() };
-    WorktreePreparer { card, worktree: worktree.to_owned(), config, notes: Vec::new(), ids, clock }
+    WorktreePreparer {
+        card,
+        worktree: worktree.to_owned(),
+        config,
+        toolbox: Arc::new(Growing::default()),
+        notes: Vec::new(),
+        tools: Mutex::default(),
+        ids,
+        clock,
+    }
 }
 
 #[tokio::test]
@@ -52,4 +79,21 @@ async fn what_is_no_text_file_is_no_guide() {
     std::fs::write(folder.path().join("CLAUDE.md"), b"caf\xe9").unwrap();
     let body = preparer(folder.path()).prepare(false, true, None).await.work_context.unwrap().body;
     assert!(body.contains("# CLAUDE.md") && body.contains("caf\u{fffd}"));
+}
+
+#[tokio::test]
+async fn every_segment_has_the_tools_of_its_time_and_a_context_alone_changes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let preparer = preparer(folder.path());
+    preparer.prepare(false, true, None).await;
+    assert!(preparer.tools().is_none(), "the run goes on with those it has");
+    for segment in 0..2 {
+        let made = preparer.prepare(true, true, None).await;
+        let tools = preparer.tools().unwrap();
+        assert_eq!((made.config.unwrap().tools, tools.specs().len()), (tools.specs(), segment + 1));
+        assert!(made.work_context.unwrap().body.contains(&format!("opened {segment}")));
+    }
+    let context = preparer.prepare(false, true, None).await.work_context.unwrap();
+    assert_eq!(preparer.tools().unwrap().specs().len(), 2);
+    assert!(context.body.contains("opened 1"));
 }

@@ -14,31 +14,40 @@ use crate::model::event::BudgetScope;
 /// Part of a limit, in percent, from which an agent is told that money gets short.
 const LOW_PERCENT: u64 = 80;
 
-/// One limit, shared by everybody it limits.
+/// One limit, shared by everybody it limits. It may be changed while they work.
 #[derive(Debug)]
 pub struct Account {
-    scope: BudgetScope,
-    limit: MicroUsd,
     state: watch::Sender<Balance>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Balance {
+    limit: MicroUsd,
     spent: MicroUsd,
     set_aside: MicroUsd,
 }
 
 impl Balance {
     /// Tells whether only what others have set aside stands in the way.
-    fn is_held(&self, limit: MicroUsd) -> bool {
-        self.spent < limit && self.spent + self.set_aside >= limit
+    fn is_held(&self) -> bool {
+        self.spent < self.limit && self.spent + self.set_aside >= self.limit
     }
 }
 
 impl Account {
     /// Returns an account that has spent what the sessions say it has.
-    pub fn new(scope: BudgetScope, limit: MicroUsd, spent: MicroUsd) -> Arc<Self> {
-        Arc::new(Self { scope, limit, state: watch::Sender::new(Balance { spent, set_aside: MicroUsd::ZERO }) })
+    pub fn new(limit: MicroUsd, spent: MicroUsd) -> Arc<Self> {
+        Arc::new(Self { state: watch::Sender::new(Balance { limit, spent, set_aside: MicroUsd::ZERO }) })
+    }
+
+    /// Changes the limit for everybody who pays from this, those who wait included.
+    pub fn set_limit(&self, limit: MicroUsd) {
+        self.state.send_modify(|balance| balance.limit = limit);
+    }
+
+    /// Takes what the sessions say was spent. While somebody pays from this, they may not say all of it yet.
+    pub fn reconcile(&self, spent: MicroUsd, is_in_use: bool) {
+        self.state.send_modify(|balance| balance.spent = if is_in_use { balance.spent.max(spent) } else { spent });
     }
 
     pub fn spent(&self) -> MicroUsd {
@@ -47,16 +56,15 @@ impl Account {
 
     /// Sets `amount` aside if there is anything left at all. A request whose estimate is over the rest is still made:
     /// estimates err, and the limit is passed by at most one of them.
-    fn set_aside(&self, amount: MicroUsd) -> BudgetVerdict {
-        let (scope, limit) = (self.scope, self.limit);
+    fn set_aside(&self, scope: BudgetScope, amount: MicroUsd) -> BudgetVerdict {
         let mut verdict = BudgetVerdict::Granted;
         self.state.send_if_modified(|balance| {
-            let spent = balance.spent + balance.set_aside;
+            let (limit, spent) = (balance.limit, balance.spent + balance.set_aside);
             if balance.spent >= limit {
                 verdict = BudgetVerdict::Refused { scope, spent: balance.spent, limit };
                 return false;
             }
-            if balance.is_held(limit) {
+            if balance.is_held() {
                 verdict = BudgetVerdict::Held;
                 return false;
             }
@@ -77,12 +85,13 @@ impl Account {
 /// What one run pays from: every account that limits it. What is set aside is given back when it goes.
 #[derive(Debug, Default)]
 pub struct Purse {
-    accounts: Vec<Arc<Account>>,
+    /// What each of them is to this run, and the account.
+    accounts: Vec<(BudgetScope, Arc<Account>)>,
     set_aside: MicroUsd,
 }
 
 impl Purse {
-    pub fn new(accounts: Vec<Arc<Account>>) -> Self {
+    pub fn new(accounts: Vec<(BudgetScope, Arc<Account>)>) -> Self {
         Self { accounts, set_aside: MicroUsd::ZERO }
     }
 
@@ -94,12 +103,12 @@ impl Purse {
     pub fn reserve(&mut self, amount: MicroUsd) -> BudgetVerdict {
         self.release();
         let mut verdict = BudgetVerdict::Granted;
-        for (number, account) in self.accounts.iter().enumerate() {
-            match account.set_aside(amount) {
+        for (number, (scope, account)) in self.accounts.iter().enumerate() {
+            match account.set_aside(*scope, amount) {
                 BudgetVerdict::Granted => {}
                 low @ BudgetVerdict::Low { .. } => verdict = low,
                 refused @ (BudgetVerdict::Refused { .. } | BudgetVerdict::Held | BudgetVerdict::Unpriced) => {
-                    self.accounts[..number].iter().for_each(|account| account.give_back(amount));
+                    self.accounts[..number].iter().for_each(|(_, account)| account.give_back(amount));
                     return refused;
                 }
             }
@@ -111,17 +120,17 @@ impl Purse {
     /// Takes what a request really cost in place of what was set aside for it.
     pub fn spend(&mut self, cost: MicroUsd) {
         self.release();
-        self.accounts.iter().for_each(|account| account.state.send_modify(|balance| balance.spent += cost));
+        self.accounts.iter().for_each(|(_, account)| account.state.send_modify(|balance| balance.spent += cost));
     }
 
     /// Waits until what others have set aside no longer stands in the way: it was given back, or spent.
     pub fn freed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let held = self.accounts.iter().find(|account| account.state.borrow().is_held(account.limit));
-        let held = held.map(|account| (account.state.subscribe(), account.limit));
+        let held = self.accounts.iter().find(|(_, account)| account.state.borrow().is_held());
+        let held = held.map(|(_, account)| account.state.subscribe());
         async move {
-            if let Some((mut state, limit)) = held {
+            if let Some(mut state) = held {
                 // The account goes only when everybody who pays from it has gone.
-                let _ = state.wait_for(|balance| !balance.is_held(limit)).await;
+                let _ = state.wait_for(|balance| !balance.is_held()).await;
             }
         }
     }
@@ -132,7 +141,7 @@ impl Purse {
         if amount == MicroUsd::ZERO {
             return;
         }
-        self.accounts.iter().for_each(|account| account.give_back(amount));
+        self.accounts.iter().for_each(|(_, account)| account.give_back(amount));
     }
 }
 

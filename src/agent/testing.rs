@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared, Purpose};
-use crate::base::{EventId, IdSource, Json, MessageId, SystemClock, Timestamp, TurnId};
+use crate::base::{EventId, IdSource, Json, MessageId, RunId, SystemClock, Timestamp, TurnId};
 use crate::model::ask::AnsweredBy;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{
@@ -159,7 +159,8 @@ impl Bench {
     pub fn save(&mut self) {
         while !self.unsaved.is_empty() {
             let (ticket, bodies) = self.unsaved.remove(0);
-            let events: Vec<Event> = bodies.into_iter().map(|body| self.stamp(body)).collect();
+            let run = RunId::fresh(&self.ids);
+            let events: Vec<Event> = bodies.into_iter().map(|body| self.stamp(Some(run), body)).collect();
             self.feed(Input::Saved { ticket, events });
         }
     }
@@ -173,11 +174,11 @@ impl Bench {
         }
     }
 
-    fn stamp(&mut self, mut body: Body) -> Event {
+    fn stamp(&mut self, run: Option<RunId>, mut body: Body) -> Event {
         if let Body::CompactMarker(marker) = &mut body {
             *marker.carry = SessionState::replay(&self.log);
         }
-        let event = event(&self.ids, body);
+        let event = Event { run, ..event(&self.ids, body) };
         self.log.push(event.clone());
         event
     }
@@ -188,8 +189,17 @@ impl Bench {
 
     pub fn hear_as(&mut self, from: Source, body: &str, delivery: Delivery) {
         let message = message(&self.ids, from, body);
-        let event = self.stamp(message.into());
+        let event = self.stamp(None, message.into());
         self.feed(Input::Heard { event: Box::new(event), delivery });
+    }
+
+    /// The exact size of the next request is known, or is not.
+    pub fn count(&mut self, tokens: Option<u64>) {
+        let number = self.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Count { number } => Some(*number),
+            _ => None,
+        });
+        self.feed(Input::Counted { number: number.expect("nothing is counted"), tokens });
     }
 
     pub fn request(&self) -> (u64, Purpose, u32) {
@@ -253,7 +263,7 @@ impl Bench {
         let ask = self.asked().expect("nothing is asked");
         let choice = ask.choices.iter().position(|choice| choice == words);
         let answer = Answer { text: words.to_owned(), choice, by: AnsweredBy::Person };
-        let event = self.stamp(AskAnswered { id: ask.id, answer }.into());
+        let event = self.stamp(None, AskAnswered { id: ask.id, answer }.into());
         self.feed(Input::Heard { event: Box::new(event), delivery: Delivery::Steer });
     }
 

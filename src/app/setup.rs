@@ -120,7 +120,7 @@ pub async fn set_up_in_lines(
     loop {
         let question = state.question();
         question.lines.iter().for_each(|line| say(line));
-        let hush = question.secret.then(Hush::new);
+        let hush = question.secret.then(Hush::begin);
         // A signal must not leave a terminal behind that shows nothing.
         let typed = tokio::select! {
             line = lines.recv() => line,

@@ -4,6 +4,8 @@
 //! the store acknowledges comes in disk order. The driver decides nothing: where something has to be decided, it asks
 //! the machine.
 
+mod accounts;
+mod asking;
 mod digesting;
 pub(in crate::engine) mod effects;
 mod keeping;
@@ -28,8 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::driver::Mailbox;
-use crate::agent::purse::Account;
-use crate::base::{Clock, EventId, Fault, IdSource, MicroUsd, TaskId};
+use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::door::Knock;
@@ -38,18 +39,20 @@ use crate::engine::machine::{Input, Machine, Ticket, Timer};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Spot;
-use crate::engine::request::Request;
 use crate::engine::review::Drift;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::Update;
 use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
+use crate::model::fold::SessionState;
 use crate::model::{Live, Project};
 use crate::store::tree_file::TreeFile;
 use crate::store::{Digests, EngineLock, Store};
 use crate::tools::mcp::Pool;
 use crate::tools::{Foreground, Jobs};
+use accounts::Accounts;
+use asking::{Asked, Asking};
 use digesting::Digesting;
 use models::Models;
 use rounds::{Found, Rounds};
@@ -98,6 +101,10 @@ pub(in crate::engine) enum Incoming {
     /// Files of recurring tasks are not what they were.
     PlansChanged,
     Plans(Found),
+    /// What the sessions of tasks add up to that are planned and not in the tree.
+    Sessions(Vec<(TaskId, SessionState)>),
+    /// The profiles as they are now. Nothing: they could not be read.
+    Profiles(Option<Profiles>),
     /// A recurring task may be due.
     ComeRound,
     /// Whoever has not stopped by now is left behind.
@@ -172,11 +179,12 @@ pub(in crate::engine) struct Driver {
     replies: BTreeMap<Ticket, oneshot::Sender<Result<Outcome, Fault>>>,
     answers: BTreeMap<Ticket, oneshot::Sender<Result<String, String>>>,
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
-    accounts: BTreeMap<Option<TaskId>, (MicroUsd, Arc<Account>)>,
+    accounts: Accounts,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
     sweep: Sweep,
     digesting: Digesting,
     rounds: Rounds,
+    asking: Asking,
     numbers: Ticket,
     quiet: bool,
     over: bool,
@@ -199,11 +207,12 @@ impl Driver {
             replies: BTreeMap::new(),
             answers: BTreeMap::new(),
             timers: BTreeMap::new(),
-            accounts: BTreeMap::new(),
+            accounts: Accounts::default(),
             diffs: BTreeMap::new(),
             sweep: Sweep::Idle,
             digesting: Digesting::new(heads),
             rounds,
+            asking: Asking::default(),
             numbers: 0,
             quiet: false,
             over: false,
@@ -219,7 +228,7 @@ impl Driver {
     ) {
         self.step(boot);
         self.measure_all();
-        self.plans_read(plans);
+        self.begin_rounds(plans).await;
         while !self.over {
             if self.rounds.stale {
                 self.come_round();
@@ -227,7 +236,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 Some(incoming) = incoming.recv() => self.take(incoming),
-                Some(knock) = knocks.recv() => self.answer_knock(knock),
+                Some(knock) = knocks.recv() => self.asked(Asked::Knock(knock)),
                 else => break,
             }
         }
@@ -260,16 +269,12 @@ impl Driver {
                 self.step(Input::Live { task, live });
             }
             Incoming::Command { command, answer } => {
-                match command {
-                    Command::Quit => self.end_soon(),
-                    Command::Create { .. } => self.look_at_profiles(),
-                    _ => {}
+                if matches!(command, Command::Quit) {
+                    self.end_soon();
                 }
-                self.numbers += 1;
-                let ticket = self.numbers;
-                self.replies.insert(ticket, answer);
-                self.step(Input::Command { ticket, command });
+                self.asked(Asked::Command { command, answer });
             }
+            Incoming::Profiles(profiles) => self.profiles_read(profiles),
             Incoming::Look { answer } => {
                 let watcher = self.parts.feed.watch();
                 self.rounds.brief(&watcher);
@@ -290,27 +295,12 @@ impl Driver {
             Incoming::Digest => self.digest(),
             Incoming::PlansChanged => self.read_plans_soon(),
             Incoming::Plans(found) => self.plans_read(found),
+            Incoming::Sessions(sessions) => self.sessions_read(sessions),
             Incoming::ComeRound => self.rounds.stale = true,
             Incoming::TimeIsUp => self.over = true,
         }
     }
 
-    fn answer_knock(&mut self, knock: Knock) {
-        if matches!(knock.request, Request::CreateTask { .. }) {
-            self.look_at_profiles();
-        }
-        self.numbers += 1;
-        let ticket = self.numbers;
-        self.answers.insert(ticket, knock.answer);
-        self.step(Input::Request { ticket, task: knock.task, request: knock.request });
-    }
-
-    /// A new task is bound to a profile as it is at that moment.
-    fn look_at_profiles(&mut self) {
-        if self.machine.set_profiles(self.parts.profiles()) {
-            self.parts.feed.tell(&Update::Project { project: Box::new(self.machine.project()) });
-        }
-    }
 
     fn step(&mut self, input: Input) {
         let effects = self.machine.step(self.parts.clock.now(), input);
@@ -327,6 +317,7 @@ impl Driver {
         }
         for task in changed {
             if let Some(view) = self.machine.view(task) {
+                self.accounts.limit(task, view.node.budget);
                 self.parts.feed.tell(&Update::Task { task: Box::new(view) });
             }
         }

@@ -1,11 +1,12 @@
 //! What is told to those who watch. Every watcher has a queue of its own: state changes stay in it until they are read,
 //! streamed text is put together while it waits, and one who falls too far behind is told to look anew.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
+use crate::base::TaskId;
 use crate::engine::update::Update;
 use crate::model::Live;
 
@@ -22,8 +23,18 @@ pub struct Feed {
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: Mutex<VecDeque<Update>>,
+    waiting: Mutex<Waiting>,
     news: Notify,
+}
+
+/// What one watcher has not read.
+#[derive(Debug, Default)]
+struct Waiting {
+    updates: VecDeque<Update>,
+    /// How many updates were taken out at the front: the place of an update counts from the first there ever was.
+    read: u64,
+    /// Where the last view of a task waits, if nothing of that task came after it.
+    views: HashMap<TaskId, u64>,
 }
 
 /// One watcher's end. Dropping it ends the watching.
@@ -56,67 +67,85 @@ impl Feed {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Update>> {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, update: Update) {
         let mut waiting = self.lock();
-        if waiting.len() >= LONGEST {
+        if waiting.updates.len() >= LONGEST {
             waiting.clear();
-            waiting.push_back(Update::Resync);
+            waiting.add(Update::Resync);
         }
-        let Some(update) = joined(&mut waiting, update) else { return };
-        waiting.push_back(update);
+        let Some(update) = waiting.join(update) else { return };
+        waiting.add(update);
         drop(waiting);
         self.news.notify_one();
     }
 }
 
-/// Puts an update together with one that still waits, where nothing is lost by it. Returns it if that cannot be done.
-fn joined(waiting: &mut VecDeque<Update>, update: Update) -> Option<Update> {
-    match update {
-        Update::Live { task, live } => {
-            let last = match waiting.back_mut() {
-                Some(Update::Live { task: of, live }) if *of == task => live,
-                _ => return Some(Update::Live { task, live }),
-            };
-            joined_text(last, live).map(|live| Update::Live { task, live })
+impl Waiting {
+    fn clear(&mut self) {
+        self.read += self.updates.len() as u64;
+        self.updates.clear();
+        self.views.clear();
+    }
+
+    fn next(&mut self) -> Option<Update> {
+        let update = self.updates.pop_front()?;
+        if let Update::Task { task } = &update
+            && self.views.get(&task.node.id) == Some(&self.read)
+        {
+            self.views.remove(&task.node.id);
         }
-        Update::Task { task } => {
-            // A view is whole: the newer one takes the place of the older, unless something of that task came between.
-            let id = task.node.id;
-            for earlier in waiting.iter_mut().rev() {
-                match earlier {
-                    Update::Task { task: view } if view.node.id == id => {
-                        *view = task;
-                        return None;
-                    }
-                    Update::Event { task, .. } | Update::Live { task, .. } | Update::Removed { task }
-                        if *task == id =>
-                    {
-                        break;
-                    }
-                    Update::Resync => break,
-                    Update::Task { .. }
-                    | Update::Event { .. }
-                    | Update::Live { .. }
-                    | Update::Removed { .. }
-                    | Update::Project { .. }
-                    | Update::Notice { .. }
-                    | Update::Quiet
-                    | Update::Ended => {}
-                }
+        self.read += 1;
+        Some(update)
+    }
+
+    fn add(&mut self, update: Update) {
+        match &update {
+            Update::Task { task } => drop(self.views.insert(task.node.id, self.read + self.updates.len() as u64)),
+            Update::Event { task, .. } | Update::Live { task, .. } | Update::Removed { task } => {
+                self.views.remove(task);
             }
-            Some(Update::Task { task })
+            Update::Resync => self.views.clear(),
+            Update::Project { .. } | Update::Notice { .. } | Update::Quiet | Update::Ended => {}
         }
-        other @ (Update::Removed { .. }
-        | Update::Event { .. }
-        | Update::Project { .. }
-        | Update::Notice { .. }
-        | Update::Quiet
-        | Update::Resync
-        | Update::Ended) => Some(other),
+        self.updates.push_back(update);
+    }
+
+    /// Returns the view of a task that waits, if nothing of that task came after it.
+    fn view(&mut self, task: TaskId) -> Option<&mut Update> {
+        let at = self.views.get(&task)?.checked_sub(self.read)?;
+        self.updates.get_mut(usize::try_from(at).ok()?)
+    }
+
+    /// Puts an update together with one that still waits, where nothing is lost by it. Returns it if that cannot be done.
+    fn join(&mut self, update: Update) -> Option<Update> {
+        match update {
+            Update::Live { task, live } => {
+                let last = match self.updates.back_mut() {
+                    Some(Update::Live { task: of, live }) if *of == task => live,
+                    _ => return Some(Update::Live { task, live }),
+                };
+                joined_text(last, live).map(|live| Update::Live { task, live })
+            }
+            // A view is whole: the newer one takes the place of the older, unless something of that task came between.
+            Update::Task { task } => match self.view(task.node.id) {
+                Some(earlier) => {
+                    *earlier = Update::Task { task };
+                    None
+                }
+                None => Some(Update::Task { task }),
+            },
+            other @ (Update::Removed { .. }
+            | Update::Event { .. }
+            | Update::Project { .. }
+            | Update::Notice { .. }
+            | Update::Quiet
+            | Update::Resync
+            | Update::Ended) => Some(other),
+        }
     }
 }
 
@@ -168,7 +197,7 @@ impl Watcher {
 
     /// Returns the next update if there is one.
     pub fn try_next(&mut self) -> Option<Update> {
-        self.queue.lock().pop_front()
+        self.queue.lock().next()
     }
 }
 

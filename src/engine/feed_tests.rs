@@ -47,6 +47,34 @@ fn a_newer_view_replaces_one_that_was_not_read_unless_something_came_between() {
         feed.tell(&update);
     }
     assert_eq!(drain(&mut watcher), [view("old", one), said(one, "a"), view("new", one)]);
+    // Some of it is read before the newer one comes.
+    for update in [view("first", two), view("old", one)] {
+        feed.tell(&update);
+    }
+    assert_eq!(watcher.try_next(), Some(view("first", two)));
+    for update in [view("new", one), view("second", two)] {
+        feed.tell(&update);
+    }
+    assert_eq!(drain(&mut watcher), [view("new", one), view("second", two)]);
+    feed.tell(&view("last", one));
+    assert_eq!(drain(&mut watcher), [view("last", one)], "what was read is not changed any more");
+}
+
+#[test]
+fn a_view_behind_which_the_queue_was_given_up_is_told_anew() {
+    let (feed, ids) = (Feed::default(), ids());
+    let one = TaskId::fresh(&ids);
+    let view = |title: &str| Update::Task {
+        task: Box::new(TaskView::of(TaskNode::new(one, title, "engineer", Timestamp::EPOCH))),
+    };
+    let mut watcher = feed.watch();
+    feed.tell(&view("lost"));
+    for number in 0..LONGEST {
+        feed.tell(&noticed(&number.to_string()));
+    }
+    feed.tell(&view("new"));
+    let told = drain(&mut watcher);
+    assert_eq!((told.first(), told.last()), (Some(&Update::Resync), Some(&view("new"))));
 }
 
 #[test]

@@ -41,7 +41,7 @@ use crate::model::message::{Message, Source};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
 use completing::Closing;
-use delivering::{Later, Plan};
+use delivering::{Later, Plan, Withdrawal};
 use running::Run;
 use saving::Saves;
 
@@ -117,8 +117,8 @@ struct Life {
     closing: Option<Closing>,
     /// What the person said while it was being stopped.
     later: Vec<Later>,
-    /// What the person takes back, as soon as it is known whether a run has it.
-    to_withdraw: Vec<(Ticket, Vec<MessageId>)>,
+    /// What the person takes back. It is known to be taken back, or too late, when the session says so.
+    to_withdraw: Vec<Withdrawal>,
     /// How many messages are being taken out of its session.
     withdrawing: usize,
 }
@@ -139,6 +139,8 @@ impl Life {
 enum Pending {
     /// Nobody.
     Nothing,
+    /// A letter of another project.
+    Letter(MessageId),
     Reply(Ticket, Outcome),
     Respond(Ticket, String),
     /// A completion: if it cannot be told now, it is tried again.
@@ -257,14 +259,21 @@ impl Machine {
             Input::WrittenDown { ticket, result } => self.written_down(now, ticket, result),
             Input::FromProject { project, name, message, body } => {
                 let from = Source::CrossProject { project, name };
-                let message = Box::new(Message { id: message, from, body, images: Vec::new(), at: now });
-                self.plans.insert(message.id, Plan::default());
-                let ticket = self.number();
-                self.pending.insert(ticket, Pending::Nothing);
-                let since = crate::base::EventId::from_ulid(message.id.ulid());
-                self.out.push(Effect::SendOnce { ticket, task: self.tree.root_id(), message, since });
+                self.letter(Message { id: message, from, body, images: Vec::new(), at: now });
             }
         }
+    }
+
+    /// Takes a letter in, once: its file is seen several times before it is in the session.
+    fn letter(&mut self, message: Message) {
+        if self.plans.contains_key(&message.id) {
+            return;
+        }
+        self.plans.insert(message.id, Plan::default());
+        let ticket = self.number();
+        self.pending.insert(ticket, Pending::Letter(message.id));
+        let since = crate::base::EventId::from_ulid(message.id.ulid());
+        self.out.push(Effect::SendOnce { ticket, task: self.tree.root_id(), message: Box::new(message), since });
     }
 
     fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
@@ -364,7 +373,7 @@ impl Machine {
             Live::TextDelta { .. } | Live::ThinkingDelta { .. } | Live::CallDelta { .. } => {
                 self.active(now, task, Activity::Streaming);
             }
-            Live::OutputChunk { .. } | Live::ProcessOutput { .. } | Live::Discarded | Live::TokenEstimate { .. } => {}
+            Live::OutputChunk { .. } | Live::ProcessOutput { .. } | Live::Discarded => {}
         }
     }
 

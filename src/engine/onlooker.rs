@@ -101,6 +101,8 @@ impl Onlooker {
             | Incoming::Digest
             | Incoming::PlansChanged
             | Incoming::Plans(_)
+            | Incoming::Sessions(_)
+            | Incoming::Profiles(_)
             | Incoming::ComeRound
             | Incoming::TimeIsUp => {}
         }

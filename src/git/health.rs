@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::entry;
 use super::error::{Error, blocking};
 use super::program::Call;
 
@@ -13,7 +14,7 @@ pub const WANTED: Version = Version(2, 41, 0);
 /// The oldest version that can make a locked worktree at all.
 pub const NEEDED: Version = Version(2, 34, 0);
 /// How old a lock of git's must be to look forgotten. No call of git's holds one this long in ordinary repositories.
-const FORGOTTEN: Duration = Duration::from_mins(5);
+pub(super) const FORGOTTEN: Duration = Duration::from_mins(5);
 
 /// A version of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +31,7 @@ impl fmt::Display for Version {
 pub struct Repository {
     pub has_name: bool,
     pub has_email: bool,
-    /// Locks that nobody has touched for minutes.
+    /// Locks that nobody has touched for minutes, in the main checkout and in every other.
     pub forgotten_locks: Vec<PathBuf>,
 }
 
@@ -56,7 +57,11 @@ pub async fn repository(top: &Path) -> Result<Repository, Error> {
         let settings = repository.config().map_err(Error::read(&top))?;
         let has = |name: &str| settings.get_string(name).is_ok_and(|value| !value.trim().is_empty());
         let common = repository.commondir();
-        let locks = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock"].map(|name| common.join(name));
+        let mut locks = ["packed-refs.lock", "config.lock"].map(|name| common.join(name)).to_vec();
+        let linked = entry::all(common)?.into_iter().map(|entry| entry.git_dir);
+        for folder in std::iter::once(common.to_owned()).chain(linked) {
+            locks.extend(["index.lock", "HEAD.lock"].map(|name| folder.join(name)));
+        }
         Ok(Repository {
             has_name: has("user.name"),
             has_email: has("user.email"),

@@ -140,7 +140,7 @@ async fn list(checkout: &Checkout, untracked: &str, cap: usize) -> Result<Dirty,
     Ok(dirty)
 }
 
-fn lock_age(git_dir: &Path) -> Option<Duration> {
+pub(super) fn lock_age(git_dir: &Path) -> Option<Duration> {
     let made = fs::metadata(git_dir.join("index.lock")).and_then(|found| found.modified()).ok()?;
     Some(made.elapsed().unwrap_or_default())
 }

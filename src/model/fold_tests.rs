@@ -234,3 +234,34 @@ fn a_wish_that_nobody_is_shown_is_nobodys_voice() {
     s.apply("messages_consumed", json!({"ids": [word]}));
     assert_eq!(s.state.turns.voice, Some(crate::model::conversation::Role::User));
 }
+
+#[test]
+fn an_answer_stands_until_a_run_has_acted_on_it() {
+    let run = |s: &Script| Some(crate::base::RunId::fresh(&s.ids));
+    let note = |s: &Script| json!({"id": s.id(), "from": {"source": "notice"}, "body": "b", "at": "2026-01-01T00:00:00Z"});
+    let raised = |s: &Script, kind: &str| json!({"id": s.id(), "kind": kind, "question": "q"});
+    let answered = |kind: &str| {
+        let mut s = Script::new();
+        let id = s.id();
+        s.apply("ask_raised", json!({"id": id, "kind": kind, "question": "q"}));
+        s.apply("ask_answered", json!({"id": id, "answer": {"text": "Stop", "by": "person"}}));
+        s
+    };
+    // What is said to a task while it has no run tells nothing about what a run did.
+    let mut s = answered("retries_exhausted");
+    let (body, launch) = (note(&s), raised(&s, "launch_failed"));
+    s.apply("message", body);
+    s.apply("ask_raised", launch);
+    assert_eq!(s.state.decisions.iter().count(), 1);
+    for kind in ["message", "ask_raised"] {
+        let mut s = answered("retries_exhausted");
+        let body = if kind == "message" { note(&s) } else { raised(&s, "loop") };
+        let event = Event { run: run(&s), ..s.event(kind, &body) };
+        s.state.apply(&event);
+        assert!(s.state.decisions.is_empty(), "{kind}: the run that wrote it knew the answer");
+    }
+    let mut s = answered("launch_failed");
+    let again = raised(&s, "launch_failed");
+    s.apply("ask_raised", again);
+    assert!(s.state.decisions.is_empty(), "it was tried again, and is asked about again");
+}

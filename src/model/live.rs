@@ -68,7 +68,4 @@ pub enum Live {
     },
     /// The response so far is void: a retry starts it anew.
     Discarded,
-    TokenEstimate {
-        tokens: u64,
-    },
 }

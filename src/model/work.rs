@@ -94,10 +94,10 @@ pub struct Receipt {
     pub exit: Option<i32>,
     pub at: Timestamp,
     pub duration_ms: u64,
-    /// The end of what it printed.
+    /// What it printed: of much, the beginning and the end.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// All of what it printed, where `output` is only the end.
+    /// All of what it printed, where `output` is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<BlobRef>,
 }

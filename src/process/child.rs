@@ -6,17 +6,21 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 
 use super::end::Family;
 use super::environment::{Environment, RUN_MARKER};
 use super::output::{Capture, HEAD};
 use super::record::{Identity, Note};
 use super::supervise::{Supervisor, supervise};
+
+/// How long what a child leaves behind may take to end by itself, where nobody wants it.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Whether the two output streams of a child stay apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,6 +184,18 @@ impl Process {
         let unknown = Exit { code: None, signal: None, killed: true };
         // The sender only goes away without a last word when the runtime is shut down.
         phase.wait_for(|phase| far_enough(*phase)).await.map_or(unknown, |phase| phase.exit().unwrap_or(unknown))
+    }
+
+    /// Waits until the child itself has ended, `limit` at most, and then ends whatever of it still runs: a command that
+    /// leaves a daemon behind is done when it says so. Returns how it ended. Nothing: it took too long.
+    pub async fn finish(&self, limit: Duration) -> Option<Exit> {
+        let exit = timeout(limit, self.left()).await.ok();
+        // What only has to finish a sentence, as a `tee` in a substitution does, is let finish it.
+        if exit.is_none() || timeout(FAREWELL, self.gone()).await.is_err() {
+            self.kill();
+            self.gone().await;
+        }
+        exit
     }
 
     /// Asks for the end of the child and everything it started: TERM, a grace period, KILL. Does not wait.

@@ -86,7 +86,7 @@ async fn a_child_that_ignores_term_is_killed_after_the_grace() {
     process.kill();
     assert_eq!(process.gone().await.signal, Some(9));
     assert!(asked.elapsed() >= GRACE, "it had its time to clean up");
-    assert!(!table::group_lives(process.pid()));
+    assert!(!table::all().iter().any(|entry| entry.group == process.pid() && !entry.zombie));
 }
 
 #[tokio::test]
@@ -169,4 +169,39 @@ async fn a_child_can_be_spoken_with_while_its_errors_are_captured() {
     assert_eq!(process.gone().await.code, Some(0), "the end of its input ends it");
     assert_eq!(String::from_utf8(process.output().glimpse().head).unwrap(), "ready\nover\n");
     assert_eq!(records(&folder), 0);
+}
+
+#[tokio::test]
+async fn a_child_is_done_when_it_ends_and_what_it_left_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    for redirected in ["", ">/dev/null 2>&1"] {
+        let script = format!("setsid sleep 1000 {redirected} & echo $!; exit 3");
+        let process = start(spec(&folder, &script)).unwrap();
+        let exit = process.finish(Duration::from_mins(10)).await.unwrap();
+        assert_eq!((exit.code, process.phase().is_gone()), (Some(3), true));
+        let said = String::from_utf8(process.output().glimpse().head).unwrap();
+        let daemon: i32 = said.trim().parse().unwrap();
+        assert!(table::get(daemon).is_none_or(|entry| entry.zombie), "{redirected:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_takes_too_long_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = start(spec(&folder, "echo begun; sleep 1000")).unwrap();
+    process.output().fresh().await;
+    assert_eq!(process.finish(Duration::from_millis(1)).await, None);
+    assert!(process.phase().is_gone());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(start_paused = true)]
+async fn what_outlives_the_child_is_waited_for_without_looking_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "(sleep 0.3; sleep 0.3) >/dev/null 2>&1 & exit 0";
+    let process = start(spec(&folder, script)).unwrap();
+    let begun = tokio::time::Instant::now();
+    process.gone().await;
+    // This clock only goes on when somebody sleeps, and then at once: whoever looks every second is hours ahead by now.
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }

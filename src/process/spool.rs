@@ -52,7 +52,7 @@ impl Spool {
 }
 
 /// Creates a file that only its owner can read: output of commands may hold anything.
-pub(super) fn create_private(path: &Path) -> io::Result<File> {
+pub fn create_private(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     open().or_else(|error| match path.parent() {

@@ -7,13 +7,15 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use process_wrap::tokio::ChildWrapper;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use super::child::{Exit, Phase};
 use super::end::{Family, Found, GRACE, end_blocking};
 use super::record::Note;
-use super::table;
+use super::table::{self, Entry};
 
 /// How long output that was already written may take to arrive once the child has ended.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -22,8 +24,10 @@ const REAP: Duration = Duration::from_secs(5);
 /// How long a child may have run for the numbers given since to tell who is its descendant. No system gives out all of
 /// them in this time; then they would start again from the first.
 const BRIEF: Duration = Duration::from_millis(250);
-const LEFT_POLL: Duration = Duration::from_millis(20);
-const LEFT_POLL_LONGEST: Duration = Duration::from_secs(1);
+/// How long after the end of somebody it is looked who else is left.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often it is looked where the system does not tell of ends.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct Supervisor {
     /// The child and what it started. Kept from look to look: what was seen once is not to be believed anew.
@@ -78,30 +82,34 @@ impl Supervisor {
     /// Waits until nobody whom the child started is left and nobody holds its output.
     async fn deserted(&mut self) {
         self.drained().await;
-        let mut pause = LEFT_POLL;
-        while self.lives().await {
+        let mut pause = LOOK;
+        while let Some(member) = self.survivor().await {
+            // As long as this one lives, nothing else has to be known: a daemon costs nobody a look.
+            if end_of(&member).await {
+                pause = LOOK;
+            }
             sleep(pause).await;
-            pause = (pause * 2).min(LEFT_POLL_LONGEST);
+            pause = (pause * 2).min(LONGEST_LOOK);
         }
     }
 
     /// Tells whether the family ended with the child. Most commands are short and start nobody who stays, and going
     /// through everything that runs on the machine costs more than such a command.
     async fn left_nobody(&mut self) -> bool {
-        (self.started.elapsed() < BRIEF && self.family.is_surely_gone()) || !self.lives().await
+        (self.started.elapsed() < BRIEF && self.family.is_surely_gone()) || self.survivor().await.is_none()
     }
 
-    /// Tells whether somebody of the family runs, also one that made itself a daemon: it left the group and the
-    /// session and closed the output, and only its environment still says whose it is.
-    async fn lives(&mut self) -> bool {
+    /// Returns somebody of the family who runs, also one that made itself a daemon: it left the group and the session
+    /// and closed the output, and only its environment still says whose it is.
+    async fn survivor(&mut self) -> Option<Entry> {
         let mut family = self.family.clone();
         let looked = tokio::task::spawn_blocking(move || {
-            let lives = !family.members(&table::all()).is_empty();
-            (family, lives)
+            let survivor = family.members(&table::all()).into_iter().next();
+            (family, survivor)
         });
-        let Ok((family, lives)) = looked.await else { return false };
+        let (family, survivor) = looked.await.ok()?;
         self.family = family;
-        lives
+        survivor
     }
 
     async fn end(&mut self) -> Exit {
@@ -111,6 +119,19 @@ impl Supervisor {
         let status: io::Result<ExitStatus> = status.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         Exit::from_status(&status, true)
     }
+}
+
+/// Waits until a process has ended, without looking again and again. Tells whether that could be waited for.
+async fn end_of(process: &Entry) -> bool {
+    let Some(handle) = table::handle(process) else { return false };
+    let (ended, end) = oneshot::channel();
+    // A thread that sleeps in the kernel: a blocking task would keep the runtime from ending while a daemon lives.
+    let waiting = std::thread::Builder::new().name("end of process".to_owned()).stack_size(64 << 10).spawn(move || {
+        let mut waited = [PollFd::new(&handle, PollFlags::IN)];
+        while poll(&mut waited, None) == Err(Errno::INTR) {}
+        let _ = ended.send(());
+    });
+    waiting.is_ok() && end.await.is_ok()
 }
 
 /// Ends everyone. Reading the process table blocks, so it happens aside.

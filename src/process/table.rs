@@ -4,6 +4,8 @@
 //! signal goes only to a process whose start time is still the one that was read.
 
 use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal};
 
@@ -55,6 +57,12 @@ pub(super) fn marker(pid: i32, name: &str, value: &str) -> Option<bool> {
     (!environment.is_empty()).then(carries)
 }
 
+/// Tells whether a program whose name begins with `program` stands in `folder` or below it. Nothing: the system does not
+/// say.
+pub fn is_used(folder: &Path, program: &str) -> Option<bool> {
+    system::is_used(folder, program)
+}
+
 /// Returns the pids of everything below `roots`, by parentage.
 pub(super) fn descendants(entries: &[Entry], roots: &HashSet<i32>) -> HashSet<i32> {
     let mut found = HashSet::new();
@@ -77,18 +85,19 @@ pub fn signal(pid: i32, start: u64, signal: Signal) -> bool {
     system::signal(pid, start, signal)
 }
 
+/// Returns a handle that is readable once a process has ended. Nothing: it is not that process any more, or the system
+/// has no such handles.
+pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
+    system::handle(process)
+}
+
 /// Sends a signal to every process of a group. Tells whether there was one.
 pub fn signal_group(group: i32, signal: Signal) -> bool {
     ours(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
 }
 
-/// Tells whether a process of the group runs. One that has ended and waits for a parent that does not care (the first
-/// process of a container often does not) does not count. Cheap if the group is empty; reads the table otherwise.
-pub fn group_lives(group: i32) -> bool {
-    group_exists(group) && all().iter().any(|entry| entry.group == group && !entry.zombie)
-}
-
-/// Tells whether a group has any process, ended ones included.
+/// Tells whether a group has any process, ended ones included: one may wait for a parent that does not care, as the first
+/// process of a container often does not.
 pub fn group_exists(group: i32) -> bool {
     ours(group).is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
 }
@@ -102,6 +111,8 @@ fn ours(group: i32) -> Option<Pid> {
 mod system {
     use std::fs;
     use std::io::Read as _;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -161,6 +172,14 @@ mod system {
         })
     }
 
+    pub(super) fn is_used(folder: &Path, program: &str) -> Option<bool> {
+        let listed = fs::read_dir("/proc").ok()?;
+        // Processes of others do not say where they stand, and are not at work in folders of ours.
+        let stands = |at: &Path| fs::read_link(at.join("cwd")).is_ok_and(|at| at.starts_with(folder));
+        let named = |at: &Path| fs::read(at.join("comm")).is_ok_and(|name| name.starts_with(program.as_bytes()));
+        Some(listed.flatten().map(|entry| entry.path()).any(|at| stands(&at) && named(&at)))
+    }
+
     pub(super) fn boot_id() -> String {
         fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
     }
@@ -175,10 +194,17 @@ mod system {
         let Ok(descriptor) = pidfd_open(id, PidfdFlags::empty()) else { return false };
         get(pid).is_some_and(|entry| entry.start == start) && pidfd_send_signal(descriptor, signal).is_ok()
     }
+
+    pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
+        let descriptor = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
+        get(process.pid).is_some_and(|entry| entry.start == process.start).then_some(descriptor)
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
     use rustix::process::{Pid, Signal};
@@ -201,6 +227,14 @@ mod system {
     }
 
     pub(super) fn started_after(_pid: i32) -> Option<Vec<Entry>> {
+        None
+    }
+
+    pub(super) fn handle(_process: &Entry) -> Option<OwnedFd> {
+        None
+    }
+
+    pub(super) fn is_used(_folder: &Path, _program: &str) -> Option<bool> {
         None
     }
 

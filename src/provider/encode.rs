@@ -8,12 +8,13 @@ pub mod names;
 pub mod turn;
 
 use std::io;
+use std::iter::Sum;
 
 use bytes::Bytes;
 use serde::Serialize;
 
 use crate::model::content::BlobId;
-use crate::model::conversation::{Speech, Wire};
+use crate::model::conversation::{Block, Speech, Wire};
 use crate::model::event::SessionConfig;
 use crate::provider::{anthropic, openai_chat, openai_responses, scripted};
 
@@ -41,6 +42,33 @@ pub struct Segment {
     mark: Option<usize>,
     /// How many content blocks it has, as the API counts them.
     blocks: usize,
+    pictures: Pictures,
+}
+
+/// The pictures of a request: their bytes say nothing about their tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pictures {
+    pub count: u64,
+    /// What they take of the body.
+    pub bytes: u64,
+}
+
+impl Pictures {
+    fn of(speech: &Speech) -> Self {
+        let images = speech.blocks.iter().flat_map(|block| match block {
+            Block::Image(image) => std::slice::from_ref(image),
+            Block::ToolResult(result) => &result.images,
+            Block::Text(_) | Block::Thinking(_) | Block::ToolUse(_) => &[],
+        });
+        // Four letters for every three bytes.
+        images.map(|image| Self { count: 1, bytes: image.data.bytes.div_ceil(3) * 4 }).sum()
+    }
+}
+
+impl Sum for Pictures {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self { count: sum.count + one.count, bytes: sum.bytes + one.bytes })
+    }
 }
 
 impl Segment {
@@ -52,6 +80,10 @@ impl Segment {
         self.bytes.is_empty()
     }
 
+    pub fn pictures(&self) -> Pictures {
+        self.pictures
+    }
+
     pub(crate) fn mark(&self) -> Option<usize> {
         self.mark
     }
@@ -61,7 +93,7 @@ impl Segment {
     }
 
     pub(crate) fn marked(bytes: Vec<u8>, mark: Option<usize>, blocks: usize) -> Self {
-        Self { bytes: bytes.into(), mark, blocks }
+        Self { bytes: bytes.into(), mark, blocks, pictures: Pictures::default() }
     }
 
     /// Returns the segment that consists of `items`.
@@ -73,7 +105,7 @@ impl Segment {
             }
             serde_json::to_writer(&mut bytes, item)?;
         }
-        Ok(Self { bytes: bytes.into(), mark: None, blocks: items.len() })
+        Ok(Self::marked(bytes, None, items.len()))
     }
 }
 
@@ -96,12 +128,13 @@ impl BodyOptions {
 
 /// Returns `speech` as the wire spells it. Depends on nothing but its arguments.
 pub fn encode_speech(wire: Wire, speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment, EncodeError> {
-    match wire {
+    let segment = match wire {
         Wire::Anthropic => anthropic::encode_speech(speech, blobs),
         Wire::OpenaiResponses => openai_responses::encode_speech(speech, blobs),
         Wire::OpenaiChat => openai_chat::encode_speech(speech, blobs),
         Wire::Scripted => scripted::encode_speech(speech, blobs),
-    }
+    }?;
+    Ok(Segment { pictures: Pictures::of(speech), ..segment })
 }
 
 /// Returns the request body: the configuration, then the segments.

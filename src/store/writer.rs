@@ -61,11 +61,6 @@ enum Command {
         copy: Box<dyn CopyPlan>,
         answer: Answer,
     },
-    /// Forget an open file, so that it can be moved or deleted.
-    Release {
-        session: TaskId,
-        answer: oneshot::Sender<Result<(), StoreError>>,
-    },
     /// Take what was never acknowledged out of a file that a failed write left in disorder.
     Mend {
         session: TaskId,
@@ -190,13 +185,6 @@ impl Store {
         plan: impl CopyPlan + 'static,
     ) -> Result<Vec<Event>, StoreError> {
         self.ask(|answer| Command::Copy { from, to, at: Some(at), copy: Box::new(plan), answer }).await
-    }
-
-    /// Saves and closes the session's file, after everything that was asked before.
-    pub async fn release(&self, session: TaskId) -> Result<(), StoreError> {
-        let (answer, done) = oneshot::channel();
-        self.inner.commands.send(Command::Release { session, answer }).map_err(|_| StoreError::Closed)?;
-        done.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Returns when the session's file holds what was acknowledged and nothing else, so that it can be read. Where the disk

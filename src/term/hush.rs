@@ -11,7 +11,7 @@ pub struct Hush {
 }
 
 impl Hush {
-    pub fn new() -> Self {
+    pub fn begin() -> Self {
         let input = std::io::stdin();
         let before = tcgetattr(input.as_fd()).ok();
         if let Some(before) = &before {

@@ -14,7 +14,7 @@ use crate::base::{RunId, text};
 use crate::model::live::Channel;
 use crate::process::{self, Exit, Phase, Process, Spec, Streams};
 use crate::tools::context::Context;
-use crate::tools::jobs::report;
+use crate::tools::jobs::{Job, report};
 use crate::tools::live::Stream;
 use crate::tools::names;
 use crate::tools::place::Place;
@@ -96,12 +96,12 @@ impl Handler for Bash {
             (false, Some(seconds)) => Duration::from_secs(seconds),
             (false, None) => context.limits.foreground,
         };
-        let running = Running { call: &call, command: input.command, process, started, notes };
+        let running = Running { call: &call, command: input.command, script, process, started, notes };
         if input.background {
             return running.into_background("Started in the background").await;
         }
         match running.wait(limit).await {
-            Waited::Ended(exit) => running.ended(exit, &script).await,
+            Waited::Ended(exit) => running.ended(exit).await,
             Waited::TooLong => {
                 let lead = format!("Still running after {} seconds, so it went to the background", limit.as_secs());
                 running.into_background(&lead).await
@@ -128,6 +128,7 @@ enum Waited {
 struct Running<'a> {
     call: &'a Call,
     command: String,
+    script: Script,
     process: Process,
     started: Instant,
     notes: Vec<String>,
@@ -166,9 +167,9 @@ impl Running<'_> {
         waited
     }
 
-    async fn ended(self, exit: Exit, script: &Script) -> Reply {
+    async fn ended(mut self, exit: Exit) -> Reply {
         let context = &self.call.context;
-        if let Some(folder) = script.folder_at_the_end() {
+        if let Some(folder) = self.script.folder_at_the_end() {
             context.cwd.set(folder);
         }
         let mut lines = vec![said(exit)];
@@ -176,12 +177,12 @@ impl Running<'_> {
         if took >= WORTH_TELLING {
             let _ = write!(lines[0], " (after {:.1} s)", took.as_secs_f64());
         }
-        lines.extend(self.notes);
+        lines.extend(std::mem::take(&mut self.notes));
         lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
         let mut background = None;
         if matches!(self.process.phase(), Phase::Left(_)) {
-            let job = context.jobs.adopt(self.process, self.command, self.started, Arc::clone(&context.live));
+            let job = self.adopt();
             lines.push(format!(
                 "[what the command started still runs, now as background process {}; the background tool shows or \
                  kills it]",
@@ -193,21 +194,29 @@ impl Running<'_> {
         Reply { is_error: !exit.is_success(), full: report.full, background, ..Reply::text(lines.join("\n")) }
     }
 
-    async fn into_background(self, lead: &str) -> Reply {
+    async fn into_background(mut self, lead: &str) -> Reply {
         let context = &self.call.context;
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
-        let job = context.jobs.adopt(self.process, self.command, self.started, Arc::clone(&context.live));
+        let notes = std::mem::take(&mut self.notes);
+        let job = self.adopt();
         let mut lines = vec![format!(
             "{lead} as {}. A message will tell you when it ends; until then use the background tool to look at it or \
              to kill it. A cd in it has no effect on where you are.",
             job.id
         )];
-        lines.extend(self.notes);
+        lines.extend(notes);
         lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
         if job.process.output().glimpse().total > 0 {
             lines.push(format!("Output so far:\n{}", report.text));
         }
         Reply { background: Some(job.reference()), ..Reply::text(lines.join("\n")) }
+    }
+
+    /// Hands what still runs over to those who look after processes in the background.
+    fn adopt(self) -> Arc<Job> {
+        let context = &self.call.context;
+        let belongings = Box::new(self.script);
+        context.jobs.adopt(self.process, self.command, self.started, Arc::clone(&context.live), belongings)
     }
 
     async fn cancelled(self) -> Reply {

@@ -1,8 +1,7 @@
 //! Where file tools may write and what they may see.
 //!
 //! A path is first made real: links followed, `..` applied, nothing left to interpretation. The real path must lie in
-//! the worktree or in a folder that was opened for writing, and in no `.git`. What is then opened is reached from that
-//! folder's descriptor, one component at a time, without following any link: a link that appears between the decision
+//! the worktree, and in no `.git` and no hidden place. What is then opened is reached from the worktree's descriptor, one component at a time, without following any link: a link that appears between the decision
 //! and the opening makes the opening fail, it does not lead elsewhere. Reading is allowed everywhere but in hidden
 //! places and in other processes, and marked when it is outside.
 
@@ -20,8 +19,6 @@ use real::real;
 #[derive(Clone, Debug)]
 pub struct Fence {
     root: PathBuf,
-    writable: Vec<PathBuf>,
-    protected: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
 }
 
@@ -60,7 +57,7 @@ pub enum FenceError {
     Outside { path: PathBuf, root: PathBuf },
     #[error("{} belongs to git's own data, which file tools never write; use git commands with bash", .0.display())]
     Git(PathBuf),
-    #[error("{} is protected: it is run by tools outside this worktree; ask the person to change it", .0.display())]
+    #[error("{} is protected: it can hold credentials; ask the person to change it", .0.display())]
     Protected(PathBuf),
     #[error("{} names a folder, not a file", .0.display())]
     Folder(PathBuf),
@@ -72,22 +69,10 @@ impl Fence {
     /// Returns a fence around `worktree`, which must exist.
     pub fn new(worktree: &Path) -> io::Result<Self> {
         let root = worktree.canonicalize()?;
-        Ok(Self { root, writable: Vec::new(), protected: Vec::new(), hidden: Vec::new() })
+        Ok(Self { root, hidden: Vec::new() })
     }
 
-    /// Opens another folder for writing: the task's own data.
-    pub fn writable(mut self, folder: &Path) -> io::Result<Self> {
-        self.writable.push(folder.canonicalize()?);
-        Ok(self)
-    }
-
-    /// Closes a path inside for writing, existing or not: a hooks folder, settings that are run.
-    pub fn protect(mut self, path: &Path) -> io::Result<Self> {
-        self.protected.push(real(path)?);
-        Ok(self)
-    }
-
-    /// Closes a path for reading too, existing or not: files with keys in them.
+    /// Closes a path for reading and for writing, existing or not: files with keys in them.
     pub fn hide(mut self, path: &Path) -> io::Result<Self> {
         self.hidden.push(real(path)?);
         Ok(self)
@@ -125,21 +110,19 @@ impl Fence {
     pub fn for_writing(&self, path: &str, cwd: &Path) -> Result<Writable, FenceError> {
         let names_folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
         let path = resolve(path, cwd)?;
-        let base = std::iter::once(&self.root).chain(&self.writable).find(|base| path.starts_with(base));
-        let Some(base) = base else {
+        let Ok(below) = path.strip_prefix(&self.root).map(Path::to_owned) else {
             return Err(FenceError::Outside { path, root: self.root.clone() });
         };
-        let below = path.strip_prefix(base).unwrap_or(&path).to_owned();
         if below.components().any(is_git) {
             return Err(FenceError::Git(path));
         }
-        if self.protected.iter().chain(&self.hidden).any(|closed| path.starts_with(closed)) {
+        if self.hidden.iter().any(|hidden| path.starts_with(hidden)) {
             return Err(FenceError::Protected(path));
         }
         if names_folder || below.as_os_str().is_empty() {
             return Err(FenceError::Folder(path));
         }
-        Ok(Writable { base: base.clone(), below })
+        Ok(Writable { base: self.root.clone(), below })
     }
 }
 

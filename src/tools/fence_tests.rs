@@ -62,14 +62,14 @@ fn writing_outside_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn git_data_and_protected_paths_are_never_written() {
+fn git_data_and_files_with_keys_are_never_written() {
     let mut ground = ground();
     for path in [".git/hooks/pre-commit", ".GIT/config", ".git", "innocent/config", "sub/.git/config", "a/.git"] {
         assert!(write(&ground, path).unwrap_err().contains("git's own data"), "{path}");
     }
     assert!(write(&ground, ".gitignore").is_ok() && write(&ground, "a/.github/x").is_ok());
-    ground.fence = ground.fence.clone().protect(&ground.inside.join(".hooks")).unwrap();
-    assert!(write(&ground, ".hooks/pre-push").unwrap_err().contains("is protected"));
+    ground.fence = ground.fence.clone().hide(&ground.inside.join("keys")).unwrap();
+    assert!(write(&ground, "keys/mine").unwrap_err().contains("is protected"));
 }
 
 #[test]
@@ -81,13 +81,6 @@ fn a_path_that_names_no_file_is_refused() {
     assert!(write(&ground, "a\0b").unwrap_err().contains("zero byte"));
     assert!(write(&ground, "loop").unwrap_err().contains("too many symbolic links"));
     assert!(write(&ground, "a/b").is_err(), "a folder is in the way");
-}
-
-#[test]
-fn the_tasks_own_data_is_writable_once_opened() {
-    let ground = ground();
-    let fence = ground.fence.clone().writable(&ground.outside).unwrap();
-    assert!(fence.for_writing("../out/x", &ground.inside).is_ok());
 }
 
 #[test]

@@ -23,11 +23,6 @@ impl Foreground {
         found.is_some()
     }
 
-    /// Returns the ids of the calls that can be moved.
-    pub fn calls(&self) -> Vec<String> {
-        self.lock().keys().cloned().collect()
-    }
-
     pub(super) fn enter(self: &Arc<Self>, call: &str) -> Waiting {
         let moved = Arc::new(Notify::new());
         self.lock().insert(call.to_owned(), Arc::clone(&moved));

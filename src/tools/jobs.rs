@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-pub(super) use report::{Report, report};
+pub use report::{Report, report};
 
 use crate::model::BlobRef;
 use crate::model::event::BackgroundRef;
@@ -33,6 +33,9 @@ pub struct Completion {
     pub text: String,
     pub full: Option<BlobRef>,
 }
+
+/// What a process needs for as long as it runs.
+pub(super) type Belongings = Box<dyn Send>;
 
 /// A process in the background.
 pub(super) struct Job {
@@ -96,13 +99,14 @@ impl Jobs {
 
     /// Takes a process over. From now on it lives until it ends, is killed, or the run is over; if it is over already,
     /// it is killed at once.
-    /// What it prints goes to `live`.
+    /// What it prints goes to `live`; `belongings` go when it is gone.
     pub(super) fn adopt(
         self: &Arc<Self>,
         process: Process,
         command: String,
         started: Instant,
         live: Arc<dyn LiveSink>,
+        belongings: Belongings,
     ) -> Arc<Job> {
         let id = process.id().to_owned();
         let job = Arc::new(Job { id: id.clone(), command, process, started, finished: OnceLock::new() });
@@ -112,16 +116,17 @@ impl Jobs {
             job.process.kill();
         }
         drop(table);
-        tokio::spawn(Arc::clone(self).follow(Arc::clone(&job), live));
+        tokio::spawn(Arc::clone(self).follow(Arc::clone(&job), live, belongings));
         job
     }
 
-    async fn follow(self: Arc<Self>, job: Arc<Job>, live: Arc<dyn LiveSink>) {
+    async fn follow(self: Arc<Self>, job: Arc<Job>, live: Arc<dyn LiveSink>, belongings: Belongings) {
         let exit = tokio::select! {
             biased;
             exit = job.process.gone() => exit,
             () = job.show(&*live) => job.process.gone().await,
         };
+        drop(belongings);
         let duration = job.started.elapsed();
         let Report { text, full } = report(&job.process, self.budget, &*self.blobs).await;
         let completion = Completion { id: job.id.clone(), command: job.command.clone(), exit, duration, text, full };
@@ -157,11 +162,6 @@ impl Jobs {
         let mut all: Vec<_> = self.lock().jobs.values().cloned().collect();
         all.sort_by_key(|job| job.started);
         all
-    }
-
-    /// Returns what still runs, for whoever shows it.
-    pub fn running(&self) -> Vec<BackgroundRef> {
-        self.all().iter().filter(|job| job.finished().is_none()).map(|job| job.reference()).collect()
     }
 
     /// Asks for the end of one job. Tells whether it was running.

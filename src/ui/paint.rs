@@ -50,6 +50,14 @@ pub fn tint(buffer: &mut Buffer, area: Rect, style: Style) {
 pub fn clear(buffer: &mut Buffer, area: Rect, theme: &Theme, role: Role) {
     let area = area.intersection(buffer.area);
     ratatui::widgets::Clear.render(area, buffer);
+    // Half of a wide letter on the left would cover the first column of what is drawn here.
+    for y in area.y..area.bottom() {
+        if let Some(cell) = area.x.checked_sub(1).and_then(|left| buffer.cell_mut((left, y)))
+            && width::of(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
+    }
     buffer.set_style(area, theme.over(Role::Background, role));
 }
 

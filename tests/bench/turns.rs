@@ -1,13 +1,13 @@
 //! Turns of one agent against a model that answers at once: what a turn costs besides the model and the tool.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use mxd::agent::driver::{self, Ending, Setup};
 use mxd::agent::machine::Limits;
-use mxd::agent::prepare::WorktreePreparer;
+use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::Card;
 use mxd::agent::purse::Purse;
 use mxd::base::{MessageId, RunId, SystemClock, TaskId, Timestamp};
@@ -23,6 +23,7 @@ use mxd::provider::{
 };
 use mxd::store::writer::Options;
 use mxd::store::{Durability, RealDisk, Store};
+use mxd::tools::Registry;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -148,6 +149,15 @@ pub fn open_at(sessions: &Path, blobs: &Path, durability: Durability) -> Outcome
     })?)
 }
 
+/// Tools that never change.
+struct Fixed(Arc<Registry>);
+
+impl Toolbox for Fixed {
+    fn open(&self) -> BoxFuture<'_, Tools> {
+        Box::pin(async { Tools { registry: Arc::clone(&self.0), notes: Vec::new() } })
+    }
+}
+
 /// Lets one agent work, without an engine, until it says that it is done.
 pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider: Arc<dyn Provider>) -> Outcome {
     let (tools, completions) = workshop::context(root, data)?;
@@ -156,7 +166,6 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
     let config = SessionConfig {
         model: "bench".to_owned(),
         wire: Wire::Anthropic,
-        tools: tools.registry.iter().map(|tool| tool.spec().clone()).collect(),
         system: mxd::agent::prompt::system(""),
         max_output: 8_000,
         ..SessionConfig::default()
@@ -174,7 +183,9 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         card,
         worktree: root.to_owned(),
         config,
+        toolbox: Arc::new(Fixed(Arc::clone(&tools.registry))),
         notes: Vec::new(),
+        tools: Mutex::default(),
         ids: ids.clone(),
         clock: clock.clone(),
     };

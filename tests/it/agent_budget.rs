@@ -19,13 +19,13 @@ use crate::support::stage::Stage;
 async fn paying(mut stage: Stage, account: &Arc<Account>) -> Stage {
     stage.limits.budgeted = true;
     let account = Arc::clone(account);
-    stage.purse = Box::new(move || Purse::new(vec![Arc::clone(&account)]));
+    stage.purse = Box::new(move || Purse::new(vec![(BudgetScope::Subtree, Arc::clone(&account))]));
     stage.leave(Source::User, "Begin.").await;
     stage
 }
 
 fn account(limit: u64) -> Arc<Account> {
-    Account::new(BudgetScope::Subtree, MicroUsd(limit), MicroUsd::ZERO)
+    Account::new(MicroUsd(limit), MicroUsd::ZERO)
 }
 
 fn asks(stage: &Stage) -> usize {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use mxd::agent::driver::Word;
+use futures::future::{BoxFuture, FutureExt as _};
+use mxd::agent::driver::{Keeper, Word};
 use mxd::agent::machine::Delivery;
+use mxd::base::TurnId;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, Exit, InterruptReason, StopReason};
 use mxd::model::message::Source;
@@ -87,6 +89,36 @@ async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
     run.deliver(stage.message(Source::User, "Another way."), Delivery::Steer).await;
     run.until_parked().await;
     mock.assert_finished();
+}
+
+/// Never comes to an end with what it keeps.
+struct Forever;
+
+impl Keeper for Forever {
+    fn begin(&self) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
+
+    fn keep(&self, _: TurnId) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_is_heard_by_a_tool_that_waits_for_its_turn() {
+    let mock = mock([answer().tool(&tool("slow"), json!({"text": "a"}))]);
+    let stage = Stage { keeper: Some(Arc::new(Forever)), ..Stage::new(&mock.url(), Wire::Anthropic, TITLE) };
+    let mut run = begun(&stage).await;
+    run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
+        .await;
+    run.mailbox.send(Word::Interrupt);
+    let news = run.until_parked().await;
+    let answered = news.events.iter().find_map(|event| match &event.body {
+        Body::ToolResult(result) => Some(format!("{:?}", result.content)),
+        _ => None,
+    });
+    assert!(answered.unwrap().contains("Not run: the person interrupted"));
+    assert!(stage.carried_out().is_empty());
 }
 
 /// Brings a run into a phase, and says what it then waits for.

@@ -263,6 +263,11 @@ fn the_machine_is_cured_by_what_it_says() {
     assert!(found(&findings(&world, here, &[]), "project", "index.lock").is_none(), "somebody may be at work");
     lock.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
     cure(&world, here, &[], ("project", "index.lock"), &[]);
+    let linked = world.root().join("linked");
+    world.git(here, ["worktree", "add", "--quiet", "-b", "linked", linked.to_str().unwrap()]);
+    let lock = File::create(here.join(".git/worktrees/linked/index.lock")).unwrap();
+    lock.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    cure(&world, here, &[], ("project", "worktrees/linked/index.lock"), &[]);
 
     let taken = world.root().join("taken");
     fs::write(&taken, "").unwrap();

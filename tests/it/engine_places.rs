@@ -8,8 +8,8 @@ use mxd::git::branch;
 use mxd::model::{Status, TaskNode};
 use serde_json::{Value, json};
 
-use crate::cli_support::{Project, World};
-use crate::engine_support::{agent, bash, call, done, play, root, say};
+use crate::cli_support::{Project, World, json_lines};
+use crate::engine_support::{agent, bash, call, done, marked, play, root, say};
 
 /// Writes a file of the repository and commits it.
 fn commit(project: &Project<'_>, name: &str, content: &str) {
@@ -64,6 +64,27 @@ fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(project.status("Painter"), "passed");
     assert!(project.log("Painter").contains("yes"), "the hook had done its work");
+}
+
+#[test]
+fn a_setup_hook_and_a_check_are_done_when_they_say_so_whatever_they_leave_running() {
+    let world = World::new();
+    let turns = json!([bash("echo good > result; git add result; git commit -qm result"), done("passed", "painted")]);
+    play(&world, json!([root(json!([])), agent("Painter", turns)]));
+    let project = world.project("app");
+    commit(&project, HOOK, "sleep 1000 & (setsid sleep 1000 >/dev/null 2>&1 &) ; echo ready\n");
+    let check = "echo first; seq 5000; (setsid sleep 1000 >/dev/null 2>&1 &); sleep 1000 & grep good result";
+    project.mxd(["config", "set", "verify", check]).ok();
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!((ran.code, project.status("Painter").as_str()), (0, "passed"), "{ran:?}");
+    let id = project.id("Painter");
+    let events = json_lines(&project.mxd(["log", &id, "--json"]).ok());
+    let receipt = &events.iter().find(|event| event["body"]["what"] == "verified").unwrap()["body"]["receipt"];
+    let said = receipt["output"].as_str().unwrap();
+    assert!(said.starts_with("first\n1\n") && said.contains("\n5000\ngood\n") && said.contains("the whole is in"), "{said}");
+    assert!(receipt["full"].is_object(), "{receipt}");
+    assert_eq!(marked(&[id]), [], "nothing of it is left");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World};
-use crate::engine_support::{play, root, say};
+use crate::engine_support::{call, play, root, say};
+use crate::mcp_support::scripted;
 
 fn asks_for(project: &Project<'_>, command: &str) {
     let config = json!({ "mcpServers": { "files": { "command": command, "args": ["--all"] } } });
@@ -85,4 +86,32 @@ fn a_question_about_a_server_that_is_no_longer_asked_for_is_taken_back() {
     assert_eq!(project.run(["Hello."]).code, 2);
     fs::remove_file(project.path.join(".mxd/config.json")).unwrap();
     assert_eq!((project.run([]).code, project.asks().len()), (0, 0));
+}
+
+#[test]
+fn a_session_keeps_the_tools_it_was_promised_and_starts_their_server_when_it_calls_one() {
+    let world = World::new();
+    let echo = |text: &str| call("mcp__box__echo", json!({ "text": text }));
+    let turns = json!([echo("first"), say("One."), say("Two."), echo("third"), say("Three.")]);
+    play(&world, json!([root(turns)]));
+    let notes = world.root().join("notes");
+    fs::create_dir_all(&notes).unwrap();
+    let starts = || {
+        let noted = fs::read_to_string(notes.join("notes")).unwrap_or_default();
+        noted.lines().filter(|line| line.starts_with("start ")).count()
+    };
+    let file = world.data().join("config.json");
+    let mut config: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    config["mcpServers"] = json!({ "box": scripted("normal", &notes) });
+    fs::write(&file, config.to_string()).unwrap();
+    let project = world.project("app");
+    assert!(project.run(["Hello."]).out.contains("One."));
+    assert_eq!(starts(), 1);
+    assert!(project.run(["Go on."]).out.contains("Two."));
+    assert_eq!(starts(), 1, "nobody called a tool of it");
+    assert!(project.run(["Go on."]).out.contains("Three."));
+    assert_eq!(starts(), 2);
+    let root = project.tasks()[0]["id"].as_str().unwrap().to_owned();
+    let log = project.mxd(["log", &root]).ok();
+    assert!(log.contains("first") && log.contains("third") && !log.contains("There is no tool"), "{log}");
 }

@@ -234,6 +234,23 @@ at_home! {
         assert_eq!(pending(&scene), "");
     }
 
+    async fn taking_back_that_was_cut_short_is_finished_with_its_way_back() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        // The same note with the ends exchanged, as the process leaves it that ends once the target has moved.
+        let words = git(&scene.top, ["log", "-1", "--format=%B", &undo]);
+        let tree = format!("{to}^{{tree}}");
+        let note = git(&scene.top, ["commit-tree", &tree, "-p", &to, "-p", &from, "-m", &words]);
+        git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
+        git(&scene.top, ["update-ref", "refs/heads/main", &from]);
+        let finished = Recovered::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
+        assert_eq!(worktrees.recover_landings().await.unwrap(), [finished]);
+        assert_eq!((head(&scene.top), status(&scene.top).as_str()), (from, ""));
+        assert!(!scene.has_ref(&undo) && pending(&scene).is_empty(), "nothing says that it is merged");
+    }
+
     async fn a_landing_cut_short_before_the_target_moved_never_happened() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use mxd::git::diff;
 use mxd::git::include::{self, Skip};
@@ -112,10 +113,20 @@ at_home! {
         let dirty = status::dirty(&here, 10).await.unwrap();
         assert_eq!((dirty.conflicted, dirty.operation), (1, Some(Operation::Merge)));
         assert_eq!(dirty.changes, [changed("a.txt", ChangeKind::Conflicted)]);
-        fs::write(scene.entry(&wanted).join("index.lock"), "").unwrap();
+        let lock = fs::File::create(scene.entry(&wanted).join("index.lock")).unwrap();
         assert!(status::dirty(&here, 10).await.unwrap().index_lock.is_some(), "and reading goes on");
+        lock.set_modified(SystemTime::now() - Duration::from_mins(1)).unwrap();
         let worktrees = scene.worktrees().await;
-        assert!(worktrees.unlock_index(&wanted.path).await.unwrap() && !worktrees.unlock_index(&wanted.path).await.unwrap());
+        let slow = scene.data.join("git-slow");
+        fs::create_dir_all(&scene.data).unwrap();
+        fs::write(&slow, "#!/bin/sh\nread line").unwrap();
+        fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut at_work = Command::new(slow).current_dir(&wanted.path).stdin(Stdio::piped()).spawn().unwrap();
+        assert!(!worktrees.unlock_index(&wanted.path).await.unwrap(), "a git is at work there");
+        at_work.kill().unwrap();
+        at_work.wait().unwrap();
+        assert!(worktrees.unlock_index(&wanted.path).await.unwrap());
+        assert!(!worktrees.unlock_index(&wanted.path).await.unwrap(), "it is gone");
         git(&wanted.path, ["add", "a.txt"]);
     }
 

@@ -36,7 +36,6 @@ at_home! {
         assert_eq!(status(&wanted.path), "");
         assert!(!git(&scene.top, ["config", "--list", "--local"]).contains("branch."), "no upstream is set up");
         assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Present);
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), Standing::Present);
         scene.fsck();
     }
 
@@ -158,7 +157,7 @@ at_home! {
         let _ = mxd::git::status::dirty(&checkout, 10).await;
         assert!(!scene.root.join("ran").exists());
         fs::write(scene.entry(&wanted).join("commondir"), "../..\n").unwrap();
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), recreated(Why::LinkLost));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(Why::LinkLost));
         assert_eq!(status(&wanted.path), "");
     }
 
@@ -182,12 +181,12 @@ at_home! {
         fs::write(wanted.path.join("work.txt"), "w").unwrap();
         let tip = commit_all(&wanted.path, "work");
         fs::remove_dir_all(&wanted.path).unwrap();
-        let standing = worktrees.ensure(&wanted).await.unwrap();
+        let standing = worktrees.create(&wanted, &main()).await.unwrap();
         assert_eq!(standing, recreated(Why::Deleted));
         assert!(standing.notice().unwrap().contains("deleted"));
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), tip);
         assert_eq!(status(&wanted.path), "");
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), Standing::Present);
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Present);
     }
 
     async fn a_worktree_moved_by_hand_is_made_again_and_the_moved_files_stay() {
@@ -196,7 +195,7 @@ at_home! {
         fs::write(wanted.path.join("new.txt"), "n").unwrap();
         let elsewhere = scene.root.join("elsewhere");
         fs::rename(&wanted.path, &elsewhere).unwrap();
-        assert_eq!(scene.worktrees().await.ensure(&wanted).await.unwrap(), recreated(Why::Deleted));
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(Why::Deleted));
         assert_eq!(status(&wanted.path), "");
         assert_eq!(fs::read(elsewhere.join("new.txt")).unwrap(), b"n");
     }
@@ -207,7 +206,7 @@ at_home! {
         fs::write(wanted.path.join("new.txt"), "n").unwrap();
         let elsewhere = scene.root.join("elsewhere");
         git(&scene.top, ["worktree", "move", "-f", "-f", wanted.path.to_str().unwrap(), elsewhere.to_str().unwrap()]);
-        let standing = scene.worktrees().await.ensure(&wanted).await.unwrap();
+        let standing = scene.worktrees().await.create(&wanted, &main()).await.unwrap();
         assert_eq!(standing, recreated(Why::Moved(elsewhere.clone())));
         assert_eq!(status(&wanted.path), "?? new.txt");
         assert!(!elsewhere.exists());
@@ -227,11 +226,11 @@ at_home! {
                 fs::remove_file(entry.path()).unwrap();
             }
         }
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), recreated(Why::Emptied));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(Why::Emptied));
         assert_eq!(files(&wanted.path), before, "what was staged is back too");
         fs::remove_dir_all(&wanted.path).unwrap();
         fs::create_dir(&wanted.path).unwrap();
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), recreated(Why::Emptied));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(Why::Emptied));
         assert_eq!(files(&wanted.path), files(&scene.top));
     }
 
@@ -240,7 +239,7 @@ at_home! {
         let wanted = scene.made(1).await;
         fs::write(wanted.path.join("a.txt"), "changed").unwrap();
         fs::remove_file(wanted.path.join(".git")).unwrap();
-        assert_eq!(scene.worktrees().await.ensure(&wanted).await.unwrap(), recreated(Why::LinkLost));
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(Why::LinkLost));
         assert_eq!(status(&wanted.path), " M a.txt");
     }
 
@@ -249,7 +248,7 @@ at_home! {
         let wanted = scene.made(1).await;
         fs::write(wanted.path.join("new.txt"), "n").unwrap();
         fs::remove_dir_all(scene.entry(&wanted)).unwrap();
-        let standing = scene.worktrees().await.ensure(&wanted).await.unwrap();
+        let standing = scene.worktrees().await.create(&wanted, &main()).await.unwrap();
         let Standing::Recreated { why: Why::EntryLost, aside: Some(aside) } = &standing else { panic!("{standing:?}") };
         assert_eq!(fs::read(aside.join("new.txt")).unwrap(), b"n");
         assert!(standing.notice().unwrap().contains(aside.to_str().unwrap()));
@@ -265,16 +264,16 @@ at_home! {
         git(&wanted.path, ["switch", "--quiet", "-c", "side"]);
         fs::write(wanted.path.join("a.txt"), "side").unwrap();
         commit_all(&wanted.path, "side");
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), Standing::OtherBranch("side".to_owned()));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::OtherBranch("side".to_owned()));
         assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::OtherBranch("side".to_owned()));
         assert_eq!(on_branch(&wanted), "side");
         git(&wanted.path, ["checkout", "--quiet", "--detach"]);
-        assert_eq!(worktrees.ensure(&wanted).await.unwrap(), Standing::Detached { operation: None });
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Detached { operation: None });
         git(&wanted.path, ["switch", "--quiet", &wanted.branch]);
         fs::write(wanted.path.join("a.txt"), "task").unwrap();
         commit_all(&wanted.path, "task");
         assert!(!git_output(&wanted.path, ["rebase", "side"]).status.success(), "it must conflict");
-        let standing = worktrees.ensure(&wanted).await.unwrap();
+        let standing = worktrees.create(&wanted, &main()).await.unwrap();
         assert_eq!(standing, Standing::Detached { operation: Some(Operation::Rebase) });
         assert!(standing.notice().unwrap().contains("rebase"));
     }
@@ -285,7 +284,7 @@ at_home! {
         fs::write(wanted.path.join("a.txt"), "work").unwrap();
         let tip = commit_all(&wanted.path, "work");
         git(&scene.top, ["update-ref", "-d", &format!("refs/heads/{}", wanted.branch)]);
-        assert_eq!(scene.worktrees().await.ensure(&wanted).await.unwrap(), recreated(Why::BranchLost));
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(Why::BranchLost));
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), tip);
         assert_eq!(status(&wanted.path), "");
     }
@@ -416,7 +415,7 @@ at_home! {
         fs::rename(&wanted.path, &hidden).unwrap();
         git(&scene.top, ["worktree", "prune", "--expire=now"]);
         fs::rename(&hidden, &wanted.path).unwrap();
-        assert_eq!(scene.worktrees().await.ensure(&wanted).await.unwrap(), Standing::Present);
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), Standing::Present);
         assert!(String::from_utf8_lossy(wanted.path.as_os_str().as_bytes()).contains(&wanted.task.to_string()));
     }
 }

@@ -206,14 +206,3 @@ fn with_os_durability_a_busy_writer_saves_all_the_same() {
         assert!(began.elapsed() < std::time::Duration::from_secs(30), "written for long and never saved");
     }
 }
-
-#[test]
-fn with_os_durability_a_released_session_is_saved() {
-    let scene = Scene::new(Start::Open, Durability::Os);
-    let event = block_on(scene.store.append(scene.task, None, text("d"))).unwrap();
-    block_on(scene.store.release(scene.task)).unwrap();
-    let mut expected = scene.before.clone();
-    expected.push(event);
-    let after = Bench::new(scene.disk.lose_power(Forget::Everything), scene.bench.folder.clone());
-    assert_eq!(ids(&after.stream(scene.task).0), ids(&expected));
-}

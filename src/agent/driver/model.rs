@@ -1,7 +1,7 @@
 //! Asking the model: the request, the gate in front of the API, the signals on the way, and what it cost.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::FutureExt as _;
@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::Run;
+use crate::agent::driver::requests::{Requests, Wanted};
 use crate::agent::machine::{Input, Purpose};
 use crate::base::{MicroUsd, Timestamp};
 use crate::model::content::BlobId;
@@ -17,24 +18,29 @@ use crate::model::live::Live;
 use crate::model::usage::{Tokens, Usage};
 use crate::provider::catalogue::cost;
 use crate::provider::{
-    ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Facts, Gate, Provider, Response, Signal,
+    ApiError, BlobSource, BodyOptions, Call, ErrorClass, Facts, Gate, Pictures, Provider, Response, Signal,
 };
 use crate::store::Blobs;
 use crate::tools::LiveSink;
 
 /// How long everybody waits when an API says "too much" without saying for how long.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(2);
+/// How long an exact count is waited for. The estimate is good enough to go on with.
+const COUNT_LIMIT: Duration = Duration::from_secs(20);
 /// What a summary may say.
 const SUMMARY_OUTPUT: u64 = 32_000;
 /// What a model can say however full its window is. Where even that does not fit, the API says so.
 const LEAST_OUTPUT: u64 = 1_024;
+/// What text takes, and what a picture of the usual size does, where nobody counts.
+const BYTES_PER_TOKEN: u64 = 4;
+const PICTURE_TOKENS: u64 = 1_500;
 /// What a response is assumed to say, when money is set aside for it.
 const TYPICAL_OUTPUT: u64 = 4_000;
 
 /// The project's blobs, as an encoder reads them.
-struct Pictures<'a>(&'a Blobs);
+struct Stored<'a>(&'a Blobs);
 
-impl BlobSource for Pictures<'_> {
+impl BlobSource for Stored<'_> {
     fn read(&self, blob: &BlobId) -> io::Result<Vec<u8>> {
         self.0.read(blob).map_err(|error| io::Error::other(error.to_string()))
     }
@@ -47,21 +53,20 @@ impl Run {
             self.setup.tools.live.send(Live::Discarded);
         }
         self.model_cancel = CancellationToken::new();
-        let call = match self.request(purpose) {
-            Ok(call) => call,
-            Err(error) => {
-                let error = Box::new(ApiError::new(ErrorClass::InvalidRequest, error.to_string()));
-                let failed = Input::Failed { number, error, usage: None, jitter: 0.0 };
-                return self.work.push(std::future::ready(Some(failed)).boxed());
-            }
-        };
+        let options = BodyOptions { max_output: Some(self.room(purpose)), ..BodyOptions::streaming() };
+        let request = self.request(&self.config().unwrap_or_default(), Wanted::Response(purpose, options));
         let (provider, gate) = (self.setup.provider.clone(), self.setup.gate.clone());
         let (live, cancel) = (self.setup.tools.live.clone(), self.model_cancel.clone());
         let (facts, now) = (self.setup.facts, self.now());
         let shown = purpose == Purpose::Respond;
-        let model = call.config.model.clone();
-        let sent = call.body.len() as u64;
         let asked = async move {
+            let call = match request.await {
+                Ok(call) => call,
+                Err(error) => {
+                    return Some(Input::Failed { number, error: Box::new(error), usage: None, jitter: jitter() });
+                }
+            };
+            let (model, sent) = (call.config.model.clone(), guess(call.body.len(), call.pictures));
             let live = shown.then_some(live.as_ref());
             let answer = ask(provider.as_ref(), &gate, call, live, cancel, now).await;
             Some(match answer {
@@ -79,20 +84,20 @@ impl Run {
         self.work.push(asked.boxed());
     }
 
-    pub(super) fn count(&mut self) {
-        let blobs = self.setup.store.blobs().clone();
-        let call = self
-            .config()
-            .and_then(|config| self.requests.count(self.machine.conversation(), &config, &Pictures(&blobs)).ok());
-        let Some(call) = call else {
-            return self.work.push(std::future::ready(Some(Input::Counted { tokens: None })).boxed());
+    pub(super) fn count(&mut self, number: u64) {
+        let Some(config) = self.config() else {
+            return self.work.push(std::future::ready(Some(Input::Counted { number, tokens: None })).boxed());
         };
+        let request = self.request(&config, Wanted::Count);
         self.model_cancel = CancellationToken::new();
         let (provider, cancel) = (self.setup.provider.clone(), self.model_cancel.clone());
         let counted = async move {
             // A count that fails is no reason to stop: the estimate stands.
-            let tokens = provider.count_tokens(call, cancel).await.ok().flatten();
-            Some(Input::Counted { tokens })
+            let tokens = match request.await {
+                Ok(call) => tokio::time::timeout(COUNT_LIMIT, provider.count_tokens(call, cancel)).await.ok(),
+                Err(_) => None,
+            };
+            Some(Input::Counted { number, tokens: tokens.and_then(Result::ok).flatten() })
         };
         self.work.push(counted.boxed());
     }
@@ -128,12 +133,28 @@ impl Run {
         self.machine.conversation().config().cloned()
     }
 
-    fn request(&mut self, purpose: Purpose) -> Result<Call, EncodeError> {
-        let options = BodyOptions { max_output: Some(self.room(purpose)), ..BodyOptions::streaming() };
-        let blobs = self.setup.store.blobs().clone();
-        let config = self.config().unwrap_or_default();
-        self.requests.call(self.machine.conversation(), &config, purpose, &options, &Pictures(&blobs))
+    /// Returns the next request. What has to be read for it is read where that blocks nobody.
+    fn request(
+        &self,
+        config: &Arc<SessionConfig>,
+        wanted: Wanted,
+    ) -> impl Future<Output = Result<Call, ApiError>> + Send + use<> {
+        let draft = locked(&self.requests).draft(self.machine.conversation(), config, wanted);
+        let (requests, blobs) = (Arc::clone(&self.requests), self.setup.store.blobs().clone());
+        async move {
+            let reads = draft.reads();
+            let spell = move || locked(&requests).spell(draft, &Stored(&blobs));
+            if !reads {
+                return spell();
+            }
+            // It fails only when the runtime ends.
+            tokio::task::spawn_blocking(spell).await.unwrap_or_else(|_| Err(ApiError::cancelled()))
+        }
     }
+}
+
+fn locked(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {
+    requests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes one attempt, through the gate, showing what comes in.
@@ -189,13 +210,19 @@ fn show(live: Option<&dyn LiveSink>, signal: Signal) {
     });
 }
 
-/// Returns what a response used. Where the API does not say, it is guessed from sizes, and marked as a guess.
+/// Returns about how many tokens a request has. What a picture costs depends on its sides, not on its bytes.
+fn guess(body: usize, pictures: Pictures) -> u64 {
+    (body as u64).saturating_sub(pictures.bytes) / BYTES_PER_TOKEN + pictures.count * PICTURE_TOKENS
+}
+
+/// Returns what a response used, given about how many tokens were sent. Where the API does not say, it is guessed from
+/// sizes, and marked as a guess.
 fn usage_of(response: &Response, facts: &Facts, model: &str, sent: u64) -> Usage {
     let tokens = if response.usage_reported {
         response.tokens
     } else {
         let said: usize = response.blocks.iter().map(size_of_block).sum();
-        Tokens { input: sent / 4, output: said as u64 / 4, ..Tokens::default() }
+        Tokens { input: sent, output: said as u64 / BYTES_PER_TOKEN, ..Tokens::default() }
     };
     Usage {
         tokens,
@@ -219,3 +246,7 @@ fn jitter() -> f64 {
     let random = ulid::Ulid::generate().random() & 0xFFFF_FFFF;
     random as f64 / f64::from(u32::MAX)
 }
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

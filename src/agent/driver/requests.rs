@@ -1,14 +1,53 @@
 //! Requests made from a conversation. A speech is spelled once and kept; only what is new costs anything.
+//!
+//! In two steps: a [`Draft`] says what is to be spelled, and is made where the conversation is; spelling it may read
+//! pictures from the disk, and is done where that blocks nobody. Only the last draft is ever spelled: one that comes late
+//! was cancelled, and must not undo what was spelled since.
 
 use std::sync::Arc;
 
 use crate::agent::compaction;
 use crate::agent::conversation::Conversation;
 use crate::agent::machine::Purpose;
-use crate::model::conversation::Speech;
+use crate::model::Content;
+use crate::model::conversation::{Block, Speech};
 use crate::model::event::SessionConfig;
 use crate::provider::encode::encode_speech;
-use crate::provider::{BlobSource, BodyOptions, Call, EncodeError, Segment};
+use crate::provider::{ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Segment};
+
+/// What a request is for.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Response(Purpose, BodyOptions),
+    /// How large the next request would be.
+    Count,
+}
+
+/// A request that is not spelled yet.
+#[derive(Debug)]
+pub(super) struct Draft {
+    number: u64,
+    config: Arc<SessionConfig>,
+    /// How many speeches are spelled already.
+    kept: usize,
+    new: Vec<Speech>,
+    /// What takes the place of everything from the given speech on, in this request alone.
+    instead: Option<(usize, Vec<Speech>)>,
+    /// Nothing: a count is wanted.
+    options: Option<BodyOptions>,
+}
+
+impl Draft {
+    /// Tells whether something has to be read from the disk.
+    pub(super) fn reads(&self) -> bool {
+        let instead = self.instead.iter().flat_map(|(_, speeches)| speeches);
+        self.new.iter().chain(instead).flat_map(|speech| &speech.blocks).any(|block| match block {
+            Block::Image(_) => true,
+            Block::ToolResult(result) => !result.images.is_empty() || matches!(result.content, Content::Blob(_)),
+            Block::Text(_) | Block::Thinking(_) | Block::ToolUse(_) => false,
+        })
+    }
+}
 
 /// The conversation as its provider spells it.
 #[derive(Debug, Default)]
@@ -19,70 +58,73 @@ pub(super) struct Requests {
     segments: Vec<Segment>,
     /// How many blocks each speech had when it was spelled: the last one may have grown since.
     blocks: Vec<usize>,
+    drafts: u64,
 }
 
 impl Requests {
-    /// Returns the next request.
-    pub(super) fn call(
-        &mut self,
-        conversation: &Conversation,
-        config: &Arc<SessionConfig>,
-        purpose: Purpose,
-        options: &BodyOptions,
-        blobs: &dyn BlobSource,
-    ) -> Result<Call, EncodeError> {
-        self.refresh(conversation, config, blobs)?;
-        let options = &BodyOptions { cache_key: Some(self.cache_key.clone()), ..options.clone() };
-        match purpose {
-            Purpose::Respond => Ok(Call::respond(config.clone(), &self.segments, options)),
-            Purpose::Summarise { trim } => {
-                let speeches = compaction::request(conversation.speeches(), trim);
-                let kept = match trim {
-                    // Only the end differs from what the provider has cached.
-                    compaction::Trim::Whole => speeches.len().saturating_sub(1).min(self.segments.len()),
-                    compaction::Trim::LongResults | compaction::Trim::Everything => 0,
-                };
-                let mut segments = self.segments[..kept].to_vec();
-                for speech in &speeches[kept..] {
-                    segments.push(encode_speech(config.wire, speech, blobs)?);
-                }
-                Ok(Call::respond(config.clone(), &segments, options))
-            }
-        }
-    }
-
-    /// Returns the request that asks how large the next one would be.
-    pub(super) fn count(
-        &mut self,
-        conversation: &Conversation,
-        config: &Arc<SessionConfig>,
-        blobs: &dyn BlobSource,
-    ) -> Result<Call, EncodeError> {
-        self.refresh(conversation, config, blobs)?;
-        Ok(Call::count(config.clone(), &self.segments))
-    }
-
-    /// Spells what is new. A new configuration starts a new segment: nothing of the old one is left.
-    fn refresh(
-        &mut self,
-        conversation: &Conversation,
-        config: &Arc<SessionConfig>,
-        blobs: &dyn BlobSource,
-    ) -> Result<(), EncodeError> {
-        if !self.config.as_ref().is_some_and(|known| Arc::ptr_eq(known, config)) {
-            let spelled = serde_json::to_vec(config.as_ref())?;
-            let cache_key = blake3::hash(&spelled).to_hex()[..32].to_owned();
-            *self = Self { config: Some(config.clone()), cache_key, ..Self::default() };
-        }
+    /// Returns the next request, with what of it has to be spelled.
+    pub(super) fn draft(&mut self, conversation: &Conversation, config: &Arc<SessionConfig>, wanted: Wanted) -> Draft {
         let speeches = conversation.speeches();
         let unchanged = |(speech, blocks): (&Speech, &usize)| speech.blocks.len() == *blocks;
-        let kept = speeches.iter().zip(&self.blocks).take_while(|pair| unchanged(*pair)).count();
+        let kept = if self.is_of(config) {
+            speeches.iter().zip(&self.blocks).take_while(|pair| unchanged(*pair)).count()
+        } else {
+            0
+        };
+        let (options, instead) = match wanted {
+            Wanted::Count => (None, None),
+            Wanted::Response(Purpose::Respond, options) => (Some(options), None),
+            Wanted::Response(Purpose::Summarise { trim }, options) => {
+                let mut asked = compaction::request(speeches, trim);
+                let same = match trim {
+                    // Only the end differs from what the provider has cached.
+                    compaction::Trim::Whole => asked.len().saturating_sub(1).min(speeches.len()),
+                    compaction::Trim::LongResults | compaction::Trim::Everything => 0,
+                };
+                (Some(options), Some((same, asked.split_off(same))))
+            }
+        };
+        self.drafts += 1;
+        Draft { number: self.drafts, config: Arc::clone(config), kept, new: speeches[kept..].to_vec(), instead, options }
+    }
+
+    /// Spells what is new, and returns the request.
+    pub(super) fn spell(&mut self, draft: Draft, blobs: &dyn BlobSource) -> Result<Call, ApiError> {
+        if draft.number != self.drafts {
+            return Err(ApiError::cancelled());
+        }
+        self.spelled(draft, blobs).map_err(|error| ApiError::new(ErrorClass::InvalidRequest, error.to_string()))
+    }
+
+    fn spelled(&mut self, draft: Draft, blobs: &dyn BlobSource) -> Result<Call, EncodeError> {
+        let Draft { config, kept, new, instead, options, .. } = draft;
+        // A new configuration starts a new segment: nothing of the old one is left.
+        if !self.is_of(&config) {
+            let spelled = serde_json::to_vec(config.as_ref())?;
+            let cache_key = blake3::hash(&spelled).to_hex()[..32].to_owned();
+            *self = Self { config: Some(Arc::clone(&config)), cache_key, drafts: self.drafts, ..Self::default() };
+        }
         self.segments.truncate(kept);
         self.blocks.truncate(kept);
-        for speech in &speeches[kept..] {
+        for speech in &new {
             self.segments.push(encode_speech(config.wire, speech, blobs)?);
             self.blocks.push(speech.blocks.len());
         }
-        Ok(())
+        let Some(options) = options else { return Ok(Call::count(config, &self.segments)) };
+        let options = BodyOptions { cache_key: Some(self.cache_key.clone()), ..options };
+        let Some((same, speeches)) = instead else { return Ok(Call::respond(config, &self.segments, &options)) };
+        let mut segments = self.segments[..same.min(self.segments.len())].to_vec();
+        for speech in &speeches {
+            segments.push(encode_speech(config.wire, speech, blobs)?);
+        }
+        Ok(Call::respond(config, &segments, &options))
+    }
+
+    fn is_of(&self, config: &Arc<SessionConfig>) -> bool {
+        self.config.as_ref().is_some_and(|known| Arc::ptr_eq(known, config))
     }
 }
+
+#[cfg(test)]
+#[path = "requests_tests.rs"]
+mod tests;

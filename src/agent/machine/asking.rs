@@ -122,10 +122,12 @@ impl Machine {
 
     /// Returns an answer that was given when nobody was there to act on it.
     pub(super) fn standing_decision(&mut self) -> Option<(AskId, About, Answer)> {
-        let decision = self.state.decisions.iter().find(|decision| !self.acted_on.contains(&decision.ask.id))?;
-        let (id, about, answer) = (decision.ask.id, About::of(&decision.ask), decision.answer.clone());
+        let (id, about, answer) = self.state.decisions.iter().find_map(|decision| {
+            let about = About::of(&decision.ask).filter(|_| !self.acted_on.contains(&decision.ask.id))?;
+            Some((decision.ask.id, about, decision.answer.clone()))
+        })?;
         self.acted_on.insert(id);
-        Some((id, about?, answer))
+        Some((id, about, answer))
     }
 
     /// Takes an Ask back and goes on with what the person said.

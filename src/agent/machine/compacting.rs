@@ -22,7 +22,7 @@ const MAX_BAD_SUMMARIES: u32 = 2;
 #[derive(Debug)]
 pub(super) struct Summary {
     text: String,
-    usage: Usage,
+    pub(super) usage: Usage,
 }
 
 impl Machine {
@@ -32,8 +32,9 @@ impl Machine {
         let threshold = compaction::threshold(window);
         let near = self.gauge.tokens().saturating_add(compaction::COUNT_MARGIN) >= threshold;
         if near && self.limits.can_count && !self.tries.counted {
-            self.phase = Phase::Counting;
-            self.out.push(Effect::Count);
+            let number = self.number();
+            self.phase = Phase::Counting { number };
+            self.out.push(Effect::Count { number });
             return true;
         }
         if self.gauge.tokens() < threshold || (self.is_overfull() && self.state.grants.overfull) {
@@ -63,8 +64,8 @@ impl Machine {
         self.ask(AskKind::CompactionFailed, About::Compaction, question, &detail);
     }
 
-    pub(super) fn counted(&mut self, now: Timestamp, tokens: Option<u64>) {
-        if !matches!(self.phase, Phase::Counting) {
+    pub(super) fn counted(&mut self, now: Timestamp, number: u64, tokens: Option<u64>) {
+        if !matches!(self.phase, Phase::Counting { number: expected } if expected == number) {
             return;
         }
         self.tries.counted = true;

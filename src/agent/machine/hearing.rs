@@ -100,7 +100,7 @@ impl Machine {
             Phase::Asking { ask, about } => self.heard_while_asking(now, event, ask, about),
             Phase::Saving { .. }
             | Phase::Preparing { .. }
-            | Phase::Counting
+            | Phase::Counting { .. }
             | Phase::Reserving { .. }
             | Phase::Held { .. }
             | Phase::Calling { .. }

@@ -100,6 +100,7 @@ pub enum Input {
     Prepared(Box<Prepared>),
     /// Nothing: it could not be counted.
     Counted {
+        number: u64,
         tokens: Option<u64>,
     },
     Reserved(BudgetVerdict),
@@ -136,12 +137,14 @@ pub enum Effect {
     /// Make what the segment needs, and answer with [`Input::Prepared`].
     Prepare { config: bool, context: bool },
     /// Count the next request exactly, and answer with [`Input::Counted`].
-    Count,
+    Count { number: u64 },
     /// Reserve money for a request of about so many tokens, and answer with [`Input::Reserved`].
     Reserve { tokens: u64 },
+    /// Give back what was reserved: the request is not made.
+    Release,
     /// Ask the model, and answer with [`Input::Response`] or [`Input::Failed`].
     CallModel { number: u64, purpose: Purpose, attempt: u32 },
-    /// Stop that request. It still answers.
+    /// Stop that request, or that count. It still answers.
     CancelModel { number: u64 },
     /// Run these at once, and answer each with [`Input::ToolFinished`].
     RunTools { calls: Vec<ToolUse> },

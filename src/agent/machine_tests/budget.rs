@@ -61,6 +61,25 @@ fn waiting_for_money_can_be_cut_short() {
 }
 
 #[test]
+fn money_for_a_request_that_is_not_made_is_given_back() {
+    let released = |bench: &Bench| bench.effects.iter().filter(|effect| matches!(effect, Effect::Release)).count();
+    // It was granted with a warning, and the person came in between.
+    let mut bench = budgeted();
+    bench.slow_disk = true;
+    bench.feed(Input::Reserved(LOW));
+    bench.feed(Input::Interrupt);
+    bench.slow_disk = false;
+    bench.save();
+    assert_eq!((bench.requests(), released(&bench)), (0, 1));
+    assert_eq!(bench.machine.waits_for(), "budget", "for the warning it is set aside anew");
+    // It was granted to somebody who no longer wanted it.
+    let mut bench = budgeted();
+    bench.feed(Input::Interrupt);
+    bench.feed(Input::Reserved(BudgetVerdict::Granted));
+    assert_eq!((bench.machine.waits_for(), released(&bench)), ("message", 1));
+}
+
+#[test]
 fn a_budget_without_a_price_is_asked_about_once() {
     let mut bench = budgeted();
     bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
@@ -141,7 +160,7 @@ fn a_run_does_not_repeat_the_warning_of_the_one_before_unless_the_limit_is_anoth
 fn a_verdict_that_nobody_asked_for_is_ignored() {
     let mut bench = begin();
     bench.feed(Input::Reserved(LOW));
-    bench.feed(Input::Counted { tokens: Some(1) });
+    bench.feed(Input::Counted { number: 1, tokens: Some(1) });
     assert_eq!(bench.machine.waits_for(), "model");
     assert!(!bench.kinds().contains(&"budget_warning"));
 }

@@ -48,9 +48,9 @@ fn settle(bench: &mut Bench) {
     bench.prepare();
     for _ in 0..8 {
         match bench.machine.waits_for() {
-            "count" => bench.feed(Input::Counted { tokens: None }),
+            "count" => bench.count(None),
             "budget" => bench.feed(Input::Reserved(BudgetVerdict::Granted)),
-            "model" if bench.effects.iter().any(|effect| matches!(effect, Effect::CancelModel { .. })) => {
+            "model" if bench.effects.contains(&Effect::CancelModel { number: bench.request().0 }) => {
                 bench.fail_with(ApiError::cancelled());
             }
             "model" if matches!(bench.purpose(), Purpose::Summarise { .. }) => bench.respond(summary()),
@@ -175,6 +175,40 @@ fn a_torn_down_response_is_asked_for_again_and_its_half_is_not_kept() {
     assert!(!bench.kinds().contains(&"assistant_text"));
     let resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
     assert_eq!(resumed.machine.waits_for(), "model");
+}
+
+#[test]
+fn nobody_waits_for_a_count_that_was_cut_short() {
+    for input in [Input::Interrupt, Input::Teardown(InterruptReason::Quit)] {
+        let mut bench = Bench::silent(Limits { window: Some(1_000), can_count: true, ..limits() });
+        bench.hear(Source::User, "Hello");
+        assert_eq!(bench.machine.waits_for(), "count");
+        let over = matches!(input, Input::Teardown(_));
+        bench.feed(input);
+        assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::CancelModel { .. })));
+        assert_eq!((bench.machine.is_over(), bench.machine.waits_for() == "message"), (over, !over));
+        if !over {
+            bench.hear(Source::User, "Go on");
+            let numbers = |effect: &Effect| if let Effect::Count { number } = effect { Some(*number) } else { None };
+            let first = bench.effects.iter().find_map(numbers).unwrap();
+            bench.feed(Input::Counted { number: first, tokens: Some(900) });
+            assert_eq!(bench.machine.waits_for(), "count", "an old count says nothing about the new request");
+            bench.count(Some(10));
+            assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond));
+        }
+    }
+}
+
+#[test]
+fn a_summary_that_is_not_used_was_paid_for_all_the_same() {
+    let mut bench = begin();
+    bench.fail(ErrorClass::ContextOverflow);
+    bench.slow_preparer = true;
+    bench.respond(summary());
+    assert_eq!(bench.machine.waits_for(), "context");
+    bench.feed(Input::Teardown(InterruptReason::Quit));
+    assert_eq!(bench.kinds()[bench.log.len() - 2..], ["usage", "run_ended"]);
+    assert!(bench.machine.is_over());
 }
 
 #[test]

@@ -8,10 +8,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Driver, Parts, Running};
 use crate::agent::driver::{Ending, Word, mailbox};
 use crate::agent::fork::Target;
-use crate::agent::purse::{Account, Purse};
 use crate::base::{EventId, MessageId, TaskId};
 use crate::config::{Edit, Layer};
-use crate::engine::machine::{AccountOrder, BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
+use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
 use crate::engine::recall;
 use crate::engine::update::Update;
 use crate::git::{self, Removal, Wanted};
@@ -150,7 +149,7 @@ impl Driver {
         let (mailbox, ear) = mailbox();
         let cancel = CancellationToken::new();
         let controls = Arc::new(OnceLock::new());
-        let purse = Purse::new(order.accounts.iter().map(|account| self.account(account)).collect());
+        let purse = self.accounts.purse(&order.accounts);
         let parts = Arc::clone(&self.parts);
         let work =
             super::launch::launch(Arc::clone(&self.parts), order, ear, purse, cancel.clone(), Arc::clone(&controls));
@@ -167,17 +166,6 @@ impl Driver {
         };
         let watched = AbortOnDropHandle::new(tokio::spawn(watched));
         self.runs.insert(task, Running { mailbox, cancel, controls, _task: watched });
-    }
-
-    /// Returns the account of a limit, shared by everybody whom it limits.
-    fn account(&mut self, order: &AccountOrder) -> Arc<Account> {
-        let known = self.accounts.get(&order.owner).filter(|(limit, _)| *limit == order.limit);
-        if let Some((_, account)) = known {
-            return Arc::clone(account);
-        }
-        let account = Account::new(order.scope, order.limit, order.spent);
-        self.accounts.insert(order.owner, (order.limit, Arc::clone(&account)));
-        account
     }
 
     /// Looks at an event on its way to the machine: after work in a worktree its difference is measured anew.

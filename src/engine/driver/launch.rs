@@ -1,7 +1,7 @@
 //! A launch, from the order to the end of the run.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -11,6 +11,7 @@ use super::keeping::TurnKeeper;
 use super::setup::{self, Ready};
 use super::workshop::{self, Bench};
 use super::{Controls, Parts};
+use crate::agent::conversation::Conversation;
 use crate::agent::driver::{Ear, Ending, Rest, Setup, drive};
 use crate::agent::machine::Limits;
 use crate::agent::prepare::WorktreePreparer;
@@ -25,6 +26,7 @@ use crate::model::event::{CachePolicy, SessionConfig};
 use crate::model::message::{Message, Source};
 use crate::model::render;
 use crate::process;
+use crate::store::StoreError;
 
 /// How much is said of one profile.
 const OFFER_CHARS: usize = 240;
@@ -63,9 +65,13 @@ pub(super) async fn launch(
         .set(Controls { jobs: Arc::clone(&bench.context.jobs), foreground: Arc::clone(&bench.context.foreground) });
     parts.send(Input::Launched { task, model: chosen.model.clone() });
     let setup = setup(&parts, &order, &profile, chosen, ready, bench, purse);
+    let place = order.place;
     let ending = drive(setup, ear).await.map_err(|error| error.to_string());
     // A run ends its own processes; whatever hid from it is found by its mark.
     process::end_marked(process::environment::TASK_MARKER, task.to_string(), process::GRACE).await;
+    if let Some(place) = place {
+        setup::unlock(&parts, task, &place.worktree).await;
+    }
     Some(ending)
 }
 
@@ -79,22 +85,41 @@ async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, La
     let profile = profiles.bound(&order.node.profile).map_err(refused)?.clone();
     let chosen = parts.models.choose(order.place.is_none(), &Wish::of(&profile.profile)).await.map_err(refused)?;
     let mut ready = setup::worktree(parts, order).await?;
-    if !ready.notes.is_empty() && has_begun(parts, order.node.id).await? {
+    let serves = profile.tools.allows_external() && !parts.pool.is_empty();
+    let begun = if serves || !ready.notes.is_empty() { begun(parts, order.node.id).await? } else { Begun::default() };
+    if begun.has_card && !ready.notes.is_empty() {
         notify(parts, order.node.id, std::mem::take(&mut ready.notes)).await?;
     }
-    let mut bench = workshop::bench(parts, order, &profile.tools, &ready.path).await.map_err(LaunchFailure::Refused)?;
+    let promised = begun.config.as_ref().map(|config| config.tools.as_slice());
+    let bench = workshop::bench(parts, order, &profile.tools, promised, &ready.path).await;
+    let bench = bench.map_err(LaunchFailure::Refused)?;
     if may_delegate(order, &profile) {
-        bench.notes.push(offer(&profiles));
+        ready.notes.push(offer(&profiles));
     }
     Ok(Prepared { chosen, ready, bench, profile })
 }
 
-/// Tells whether an agent has its card already: what it should know has to be said to it.
-async fn has_begun(parts: &Arc<Parts>, task: TaskId) -> Result<bool, LaunchFailure> {
+/// What a session has that a launch goes by.
+#[derive(Default)]
+struct Begun {
+    /// The agent has its card already: what it should know has to be said to it.
+    has_card: bool,
+    /// What the present segment began with. It keeps to that, whatever there is by now.
+    config: Option<Arc<SessionConfig>>,
+}
+
+async fn begun(parts: &Arc<Parts>, task: TaskId) -> Result<Begun, LaunchFailure> {
     let sessions = parts.store.sessions().clone();
-    let read = tokio::task::spawn_blocking(move || sessions.active(task).map(|active| active.state()));
+    let read = tokio::task::spawn_blocking(move || {
+        let active = sessions.active(task)?;
+        let conversation = Conversation::replay(&active.events);
+        Ok::<_, StoreError>(Begun {
+            has_card: conversation.last_role().is_some(),
+            config: conversation.config().cloned(),
+        })
+    });
     match read.await {
-        Ok(Ok(state)) => Ok(state.turns.voice.is_some()),
+        Ok(Ok(begun)) => Ok(begun),
         Ok(Err(error)) => Err(LaunchFailure::Refused(error.to_string())),
         Err(error) => Err(LaunchFailure::Refused(error.to_string())),
     }
@@ -138,13 +163,12 @@ fn setup(
     let config = SessionConfig {
         model: chosen.model.clone(),
         wire: chosen.wire,
-        tools: bench.context.registry.specs(),
+        tools: Vec::new(),
         system: prompt::system(&own_words(order, profile)),
         cache: CachePolicy { prefix: life, messages: life },
         max_output: chosen.facts.max_output,
         effort: profile.profile.effort.clone().or_else(|| parts.settings.effort.clone()),
     };
-    let notes: Vec<String> = ready.notes.into_iter().chain(bench.notes).collect();
     let run = RunId::fresh(&parts.ids);
     let keeper = TurnKeeper {
         parts: Arc::clone(parts),
@@ -157,7 +181,9 @@ fn setup(
         card,
         worktree: ready.path,
         config,
-        notes,
+        toolbox: bench.toolbox,
+        notes: ready.notes,
+        tools: Mutex::default(),
         ids: parts.ids.clone(),
         clock: Arc::clone(&parts.clock),
     };

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::base::{Clock, Fault};
@@ -67,6 +69,20 @@ pub enum Unanswered {
     Api(#[from] ApiError),
 }
 
+/// How long an endpoint may take to list its models before a launch goes on without.
+const LISTING_LIMIT: Duration = Duration::from_secs(10);
+/// How long one that did not is not asked again: those who waited for the same answer need not wait for the next.
+const FAILURE_STANDS: Duration = Duration::from_secs(5);
+
+/// What an auth group said of its models.
+#[derive(Default)]
+enum Listing {
+    #[default]
+    Unasked,
+    Known(Vec<Listed>),
+    Failed(Instant),
+}
+
 /// Every way to reach a model.
 pub struct Models {
     settings: Settings,
@@ -77,7 +93,8 @@ pub struct Models {
     /// A provider that stands for all of them: the demo's.
     only: Option<Arc<dyn Provider>>,
     providers: Mutex<BTreeMap<String, Arc<dyn Provider>>>,
-    listed: tokio::sync::Mutex<BTreeMap<String, Catalogue>>,
+    /// What each auth group said of its models. Whoever asks one group does not wait for another.
+    listed: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<Listing>>>>,
 }
 
 impl Models {
@@ -90,7 +107,7 @@ impl Models {
             gates: Gates::default(),
             only: None,
             providers: Mutex::default(),
-            listed: tokio::sync::Mutex::default(),
+            listed: Mutex::default(),
         }
     }
 
@@ -217,18 +234,27 @@ impl Models {
         if own.facts(model).is_ok() {
             return own;
         }
-        let mut listed = self.listed.lock().await;
-        if let Some(known) = listed.get(group) {
-            return known.clone();
+        let listing = {
+            let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(listed.entry(group.to_owned()).or_default())
+        };
+        let mut listing = listing.lock().await;
+        match &*listing {
+            Listing::Known(models) => return own.with_listed(models.clone()),
+            Listing::Failed(when) if when.elapsed() < FAILURE_STANDS => return own,
+            Listing::Unasked | Listing::Failed(_) => {}
         }
-        match provider.models(CancellationToken::new()).await {
-            Ok(models) => {
-                let catalogue = own.with_listed(models);
-                listed.insert(group.to_owned(), catalogue.clone());
-                catalogue
+        let asked = tokio::time::timeout(LISTING_LIMIT, provider.models(CancellationToken::new())).await;
+        match asked {
+            Ok(Ok(models)) => {
+                *listing = Listing::Known(models.clone());
+                own.with_listed(models)
             }
-            // It is asked again for the next run; what is missing is said by whoever needs it.
-            Err(_) => own,
+            // It is asked again for a later run; what is missing is said by whoever needs it.
+            Ok(Err(_)) | Err(_) => {
+                *listing = Listing::Failed(Instant::now());
+                own
+            }
         }
     }
 
@@ -278,3 +304,7 @@ fn override_of(facts: &ModelFacts) -> Override {
     });
     Override { window: facts.window, max_output: facts.max_output, prices }
 }
+
+#[cfg(test)]
+#[path = "models_tests.rs"]
+mod tests;

@@ -22,7 +22,7 @@ use crate::engine::machine::Input;
 use crate::engine::update::{Level, Notice, Update};
 use crate::model::fold::SessionState;
 use crate::model::task::{Status, TaskNode};
-use crate::store::RealDisk;
+use crate::store::{RealDisk, Sessions};
 use crate::store::replace::replace;
 
 /// How long after a change the files are read: an editor, and git, make several.
@@ -155,6 +155,12 @@ fn read(top: &Path) -> Found {
     found
 }
 
+/// Returns what sessions add up to. Nearly always there is none: an id that was in this tree before is the exception.
+fn states(sessions: &Sessions, tasks: Vec<TaskId>) -> Vec<(TaskId, SessionState)> {
+    let state = |task| sessions.active(task).map(|active| active.state()).unwrap_or_default();
+    tasks.into_iter().map(|task| (task, state(task))).collect()
+}
+
 fn shown_name(path: &Path) -> String {
     sanitize::line(&path.display().to_string()).into_owned()
 }
@@ -216,7 +222,25 @@ impl Driver {
         self.rounds.reading = Some(AbortOnDropHandle::new(tokio::spawn(reading)));
     }
 
+    /// Takes in the plans that are there at the start, with the tasks that the tree does not have.
+    pub(super) async fn begin_rounds(&mut self, found: Found) {
+        let new = self.take_plans(found);
+        let sessions = self.parts.store.sessions().clone();
+        if let Ok(read) = tokio::task::spawn_blocking(move || states(&sessions, new)).await {
+            self.sessions_read(read);
+        }
+    }
+
     pub(super) fn plans_read(&mut self, found: Found) {
+        let new = self.take_plans(found);
+        if !new.is_empty() {
+            let (sessions, incoming) = (self.parts.store.sessions().clone(), self.parts.incoming.clone());
+            tokio::task::spawn_blocking(move || incoming.send(Incoming::Sessions(states(&sessions, new))));
+        }
+    }
+
+    /// Takes in plans. Returns the tasks among them that are not known.
+    fn take_plans(&mut self, found: Found) -> Vec<TaskId> {
         let Found { plans, problems } = found;
         for problem in problems.difference(&self.rounds.problems) {
             tracing::warn!(problem, "a recurring task is ignored");
@@ -225,13 +249,20 @@ impl Driver {
         self.rounds.problems = problems;
         self.rounds.plans = plans;
         self.rounds.stale = true;
-        let known = |task: &TaskId| self.machine.tree().get(*task).is_some() || self.rounds.gone.contains(task);
-        let new: Vec<TaskId> = self.rounds.plans.keys().copied().filter(|task| !known(task)).collect();
-        for task in new {
-            // Nearly always it has none: an id that was in this tree before is the exception.
-            let session = self.parts.store.sessions().active(task).map(|active| active.state());
-            self.ask_for_round(task, session.unwrap_or_default());
+        self.rounds.plans.keys().copied().filter(|task| !self.knows(*task)).collect()
+    }
+
+    /// Takes in tasks that are planned, unless that was done meanwhile.
+    pub(super) fn sessions_read(&mut self, sessions: Vec<(TaskId, SessionState)>) {
+        for (task, session) in sessions {
+            if !self.knows(task) {
+                self.ask_for_round(task, session);
+            }
         }
+    }
+
+    fn knows(&self, task: TaskId) -> bool {
+        self.machine.tree().get(task).is_some() || self.rounds.gone.contains(&task)
     }
 
     fn ask_for_round(&mut self, task: TaskId, session: SessionState) {

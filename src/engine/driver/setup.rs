@@ -1,12 +1,13 @@
 //! A worktree that is ready to work in: made or found again, with the ignored files it needs, set up by the project's hook.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::launch::ready_mark;
 use super::{Incoming, Parts};
-use crate::base::text;
+use crate::base::{TaskId, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
 use crate::engine::update::{Level, Notice, Update};
@@ -39,6 +40,7 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
     let had_branch = parts.worktrees.resolve(&Start::Branch(place.branch.clone())).await.is_ok();
     let standing = parts.worktrees.create(&wanted, &Start::Branch(place.base.clone())).await.map_err(refused)?;
+    unlock(parts, task, &place.worktree).await;
     let mark = ready_mark(&place.worktree);
     if matches!(standing, Standing::Created | Standing::Recreated { .. }) {
         remove_mark(&mark)?;
@@ -66,6 +68,16 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })
+}
+
+/// Frees the index of a worktree in which nothing of ours runs: a git that was killed there, with its agent or with us,
+/// would stop every other one.
+pub(super) async fn unlock(parts: &Parts, task: TaskId, worktree: &Path) {
+    match parts.worktrees.unlock_index(worktree).await {
+        Ok(false) => {}
+        Ok(true) => tracing::info!(%task, "a lock that a killed git had left on the index was removed"),
+        Err(error) => tracing::warn!(%task, %error, "whether the index is locked could not be found out"),
+    }
 }
 
 /// Brings back what was not committed when the task was put away. Returns what its agent should know.
@@ -116,22 +128,18 @@ async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place, from: 
     };
     let started = process::start(spec.arguments([hook.as_os_str()]));
     let process = started.map_err(|error| hook_failed("could not be run", &error.to_string()))?;
-    let follow = follow(parts, order, &process);
     let exit = tokio::select! {
-        exit = process.gone() => exit,
-        () = follow => process.gone().await,
-        () = tokio::time::sleep(HOOK_LIMIT) => {
-            process.kill();
-            process.gone().await;
-            let said = output(&process);
-            return Err(hook_failed(&format!("was not done after {} minutes", HOOK_LIMIT.as_secs() / 60), &said));
-        }
+        exit = process.finish(HOOK_LIMIT) => exit,
+        never = follow(parts, order, &process) => match never {},
     };
-    match exit.code {
-        Some(0) => Ok(()),
-        Some(code) => Err(hook_failed(&format!("failed with exit code {code}"), &output(&process))),
-        None => Err(hook_failed("was ended by a signal", &output(&process))),
-    }
+    show(parts, order, &process);
+    let how = match exit.map(|exit| exit.code) {
+        Some(Some(0)) => return Ok(()),
+        Some(Some(code)) => format!("failed with exit code {code}"),
+        Some(None) => "was ended by a signal".to_owned(),
+        None => format!("was not done after {} minutes", HOOK_LIMIT.as_secs() / 60),
+    };
+    Err(hook_failed(&how, &output(&process)))
 }
 
 /// Says once in the life of a project that a hook could make its worktrees ready.
@@ -150,21 +158,27 @@ fn hook_failed(exit: &str, output: &str) -> LaunchFailure {
     LaunchFailure::SetupHook { exit: exit.to_owned(), output: output.to_owned() }
 }
 
-/// Shows what the hook says while it says it.
-async fn follow(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) {
-    let task = order.node.id;
+/// Shows what the hook says while it says it. Whoever waits for the hook knows when it is over.
+async fn follow(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) -> Infallible {
     while !process.output().is_closed() {
         process.output().fresh().await;
-        let text = String::from_utf8_lossy(&process.output().take_pending().bytes).into_owned();
-        if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
-            let step = format!("setup hook: {}", text::headline(line, 80));
-            parts.send(Input::Launching { task, step });
-        }
-        if !text.is_empty() {
-            let live = Live::OutputChunk { call: HOOK_CALL.to_owned(), channel: Channel::Output, text };
-            let _ = parts.incoming.send(Incoming::Live { task, live });
-        }
+        show(parts, order, process);
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    std::future::pending().await
+}
+
+/// Shows what the hook has said since this was last done.
+fn show(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) {
+    let task = order.node.id;
+    let text = String::from_utf8_lossy(&process.output().take_pending().bytes).into_owned();
+    if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
+        let step = format!("setup hook: {}", text::headline(line, 80));
+        parts.send(Input::Launching { task, step });
+    }
+    if !text.is_empty() {
+        let live = Live::OutputChunk { call: HOOK_CALL.to_owned(), channel: Channel::Output, text };
+        let _ = parts.incoming.send(Incoming::Live { task, live });
     }
 }
 

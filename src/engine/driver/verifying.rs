@@ -4,15 +4,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Parts;
-use crate::base::{Fault, RunId, TaskId, text};
+use crate::agent::blobs::StoredBlobs;
+use crate::base::{Fault, RunId, TaskId};
 use crate::engine::review::Receipt;
 use crate::git::status;
 use crate::model::work::Work;
 use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
+use crate::tools::{self, Report};
 
 /// How long a check may take.
 const LIMIT: Duration = Duration::from_mins(30);
-/// How much of the end of its output the receipt has.
+/// How much of its output the receipt has.
 const SHOWN: usize = 8_000;
 
 /// Runs a check and keeps its receipt in the session, unless one is there that speaks for exactly this state.
@@ -35,22 +37,16 @@ pub(super) async fn verify(parts: &Parts, task: TaskId, path: &Path, command: &s
     let spec = Spec {
         environment: parts.agent_git.environment(environment, std::env::vars_os()),
         shown: command.to_owned(),
+        head: SHOWN,
         spool: Some(parts.spill.clone()),
         records: Some(parts.records.clone()),
         ..Spec::new(format!("verify-{}", RunId::fresh(&parts.ids)), "bash", path)
     };
     let (exit, output, full) = match process::start(spec.arguments(["-c", command])) {
         Ok(process) => {
-            let exit = tokio::select! {
-                exit = process.gone() => exit.code,
-                () = tokio::time::sleep(LIMIT) => {
-                    process.kill();
-                    process.gone().await;
-                    None
-                }
-            };
-            let (output, full) = said(parts, &process);
-            (exit, output, full)
+            let exit = process.finish(LIMIT).await.and_then(|exit| exit.code);
+            let Report { text, full } = said(parts, &process).await;
+            (exit, text, full)
         }
         Err(error) => (None, error.to_string(), None),
     };
@@ -75,15 +71,11 @@ async fn last_receipt(parts: &Parts, task: TaskId) -> Option<Receipt> {
     read.await.ok()?.ok()?.work.receipt
 }
 
-/// Returns the end of what a check said, and all of it if that is more.
-fn said(parts: &Parts, process: &Process) -> (String, Option<crate::model::BlobRef>) {
-    let glimpse = process.output().glimpse();
-    let whole = glimpse.total <= glimpse.head.len() as u64;
-    let bytes = if whole { &glimpse.head } else { &glimpse.tail };
-    let output = text::suffix(String::from_utf8_lossy(bytes).trim_end(), SHOWN).to_owned();
-    let full = glimpse.file.as_deref().filter(|_| glimpse.total > SHOWN as u64).and_then(|file| {
-        let taken = parts.store.blobs().take(file);
-        taken.inspect_err(|error| tracing::warn!(%error, "the output of a check could not be kept")).ok()
-    });
-    (output, full)
+/// Returns what a check said: its beginning and its end, and all of it if that is more.
+async fn said(parts: &Parts, process: &Process) -> Report {
+    if process.output().glimpse().total == 0 {
+        return Report { text: String::new(), full: None };
+    }
+    let Report { text, full } = tools::report(process, SHOWN, &StoredBlobs(parts.store.blobs().clone())).await;
+    Report { text: text.trim_end().to_owned(), full }
 }

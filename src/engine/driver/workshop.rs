@@ -1,24 +1,27 @@
 //! What an agent works with: its tools, its fence, its shell, in one worktree.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
 use super::{Incoming, Parts, verifying};
 use crate::agent::blobs::StoredBlobs;
+use crate::agent::prepare::{Toolbox, Tools};
 use crate::base::TaskId;
 use crate::engine::door::Door;
 use crate::engine::machine::LaunchOrder;
 use crate::engine::profiles::Toolset;
 use crate::engine::tools::{self as orchestration, Access, Clean, Finish};
 use crate::git::status;
-use crate::model::Live;
+use crate::model::{Live, ToolSpec};
 use crate::process::Environment;
 use crate::process::environment::TASK_MARKER;
+use crate::tools::mcp::Missing;
 use crate::tools::{
     BlobSink, Completion, Context, Cwd, Fence, Folders, Foreground, Jobs, Limits, Open, ReadTracker, Registry, Tokens,
+    Tool,
 };
 
 /// How many uncommitted files are named when `done` is refused for them.
@@ -28,18 +31,24 @@ const NAMED_FILES: usize = 20;
 pub(super) struct Bench {
     pub(super) context: Context,
     pub(super) completions: mpsc::UnboundedReceiver<Completion>,
-    /// What the agent should know about its tools.
-    pub(super) notes: Vec<String>,
+    /// Where the tools of its next segment come from.
+    pub(super) toolbox: Arc<dyn Toolbox>,
 }
 
 pub(super) async fn bench(
     parts: &Arc<Parts>,
     order: &LaunchOrder,
     tools: &Toolset,
+    promised: Option<&[ToolSpec]>,
     root: &Path,
 ) -> Result<Bench, String> {
     let task = order.node.id;
-    let (registry, notes) = registry(parts, order, tools, root).await?;
+    let own = own_tools(parts, order, root)?;
+    let shelf = Shelf { parts: Arc::clone(parts), own, allowed: tools.clone(), first: Mutex::default() };
+    let registry = match promised {
+        Some(specs) => shelf.promised(specs),
+        None => shelf.fill_for_the_first().await,
+    };
     let (completed, completions) = mpsc::unbounded_channel();
     let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(parts.store.blobs().clone()));
     let limits = Limits::default();
@@ -49,7 +58,7 @@ pub(super) async fn bench(
     };
     let environment = Environment::new().with(TASK_MARKER, task.to_string());
     let context = Context {
-        registry: Arc::new(registry),
+        registry,
         gate: Arc::new(Open),
         fence: Arc::new(fence(parts, root).map_err(|error| format!("the worktree cannot be used: {error}"))?),
         cwd: Arc::new(Cwd::new(root.to_owned())),
@@ -64,15 +73,66 @@ pub(super) async fn bench(
         ids: parts.ids.clone(),
         limits,
     };
-    Ok(Bench { context, completions, notes })
+    Ok(Bench { context, completions, toolbox: Arc::new(shelf) })
 }
 
-async fn registry(
-    parts: &Arc<Parts>,
-    order: &LaunchOrder,
-    tools: &Toolset,
-    root: &Path,
-) -> Result<(Registry, Vec<String>), String> {
+/// The tools of one run: its own, and those of servers that its profile allows.
+struct Shelf {
+    parts: Arc<Parts>,
+    own: Registry,
+    allowed: Toolset,
+    /// What was put out for the first segment, until that takes it.
+    first: Mutex<Option<Tools>>,
+}
+
+impl Shelf {
+    /// Returns the tools as they are now. Servers that do not run are started.
+    async fn fill(&self) -> Tools {
+        if !self.allowed.allows_external() {
+            return self.with(Vec::new(), Vec::new());
+        }
+        let (external, missing) = self.parts.pool.tools().await;
+        let of = |missing: &Missing| format!("[tools of {} are missing: {}]", missing.server, missing.reason);
+        self.with(external, missing.iter().map(of).collect())
+    }
+
+    async fn fill_for_the_first(&self) -> Arc<Registry> {
+        let tools = self.fill().await;
+        let registry = Arc::clone(&tools.registry);
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
+        registry
+    }
+
+    /// Returns the tools that a segment was promised when it began. A server starts with the first call.
+    fn promised(&self, specs: &[ToolSpec]) -> Arc<Registry> {
+        self.with(self.parts.pool.promised(specs), Vec::new()).registry
+    }
+
+    fn with(&self, external: Vec<Arc<dyn Tool>>, mut notes: Vec<String>) -> Tools {
+        let mut registry = self.own.clone();
+        for tool in external {
+            if let Err(error) = registry.add(tool) {
+                notes.push(format!("[{error}]"));
+            }
+        }
+        registry.retain(|wire| self.allowed.allows(wire));
+        Tools { registry: Arc::new(registry), notes }
+    }
+}
+
+impl Toolbox for Shelf {
+    fn open(&self) -> BoxFuture<'_, Tools> {
+        Box::pin(async move {
+            let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match first {
+                Some(tools) => tools,
+                None => self.fill().await,
+            }
+        })
+    }
+}
+
+fn own_tools(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Registry, String> {
     let mut registry = Registry::builtin();
     let is_root = order.place.is_none();
     let door = Door::new(order.node.id, parts.knocks.clone());
@@ -87,25 +147,10 @@ async fn registry(
         projects: is_root.then(|| Arc::new(parts.post.clone()) as Arc<dyn orchestration::Projects>),
     };
     orchestration::add(&mut registry, access).map_err(|error| error.to_string())?;
-    if !tools.allows_external() {
-        registry.retain(|wire| tools.allows(wire));
-        return Ok((registry, Vec::new()));
-    }
-    let (external, missing) = parts.pool.tools().await;
-    let mut notes: Vec<String> = missing
-        .iter()
-        .map(|missing| format!("[tools of {} are missing: {}]", missing.server, missing.reason))
-        .collect();
-    for tool in external {
-        if let Err(error) = registry.add(tool) {
-            notes.push(format!("[{error}]"));
-        }
-    }
-    registry.retain(|wire| tools.allows(wire));
-    Ok((registry, notes))
+    Ok(registry)
 }
 
-/// Returns the fence around a worktree: what runs code outside of it cannot be written, what holds keys cannot be read.
+/// Returns the fence around a worktree: nothing outside of it can be written, and what holds keys cannot even be read.
 fn fence(parts: &Parts, root: &Path) -> std::io::Result<Fence> {
     let mut fence = Fence::new(root)?;
     for secret in parts.secrets.iter().filter(|path| path.exists()) {
@@ -156,7 +201,7 @@ impl Clean for Worktree {
                         || "did not come to its end".to_owned(),
                         |code| format!("failed with exit code {code}"),
                     );
-                    Some(format!("the project's check `{command}` {how}. The end of what it said:\n{}", receipt.output))
+                    Some(format!("the project's check `{command}` {how}. What it said:\n{}", receipt.output))
                 }
                 Err(fault) => Some(format!("the project's check `{command}` could not be run: {fault}")),
             }

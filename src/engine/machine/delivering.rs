@@ -9,7 +9,7 @@ use crate::engine::machine::running::{Place as InLine, Run};
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::AskKind;
-use crate::model::event::{Body, Event, MessagesWithdrawn};
+use crate::model::event::{Body, Event, MessagesConsumed, MessagesWithdrawn};
 use crate::model::message::{Message, Source, TreeAction};
 use crate::model::task::Status;
 use crate::model::work::Work;
@@ -32,6 +32,16 @@ pub(super) struct Later {
     message: Message,
     plan: Plan,
     then: Pending,
+}
+
+/// Something the person takes back from a task that has a run, or is about to.
+#[derive(Debug)]
+pub(super) struct Withdrawal {
+    ticket: Ticket,
+    /// What the session has not told the fate of.
+    pub(super) open: Vec<MessageId>,
+    /// Some of it was taken back.
+    taken: bool,
 }
 
 impl Default for Plan {
@@ -116,6 +126,7 @@ impl Machine {
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
             Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
+            Some(Pending::Letter(id)) => drop(self.plans.remove(&id)),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
             Some(Pending::Recall(..) | Pending::Decision(_)) => {}
             Some(Pending::WriteDown(then)) => self.saved(now, *then),
@@ -143,11 +154,20 @@ impl Machine {
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
             Some(Pending::Work(waiting)) => self.work_failed(now, &waiting, fault()),
+            Some(Pending::Letter(id)) => {
+                // Its file is still there: it is taken in when the next one comes, or at the next start.
+                self.plans.remove(&id);
+                self.not_kept(reason);
+            }
             Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_)) | None => {
-                let text = format!("an event could not be kept: {reason}");
-                self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
+                self.not_kept(reason);
             }
         }
+    }
+
+    fn not_kept(&mut self, reason: &str) {
+        let text = format!("an event could not be kept: {reason}");
+        self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: None }));
     }
 
     /// Takes in an event that is on the disk, and does what follows from it.
@@ -172,10 +192,15 @@ impl Machine {
             Body::DoneNotified(notified) => self.settle_completion(now, task, notified),
             Body::SessionConfig(config) => self.life(task).model = Some(config.model.clone()),
             Body::Work(Work::Approved { .. }) => self.complete_if_done(now, task),
-            Body::AskWithdrawn(_) | Body::MessagesWithdrawn(_) if event.run.is_none() => self.hear(task, event),
+            Body::MessagesWithdrawn(MessagesWithdrawn { ids }) => {
+                if event.run.is_none() {
+                    self.hear(task, event);
+                }
+                self.settle_withdrawals(task, ids, true);
+            }
+            Body::MessagesConsumed(MessagesConsumed { ids }) => self.settle_withdrawals(task, ids, false),
+            Body::AskWithdrawn(_) if event.run.is_none() => self.hear(task, event),
             Body::AskWithdrawn(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::MessagesConsumed(_)
             | Body::AssistantText(_)
             | Body::Thinking(_)
             | Body::ToolCall(_)
@@ -279,16 +304,17 @@ impl Machine {
         let waiting: Vec<MessageId> =
             messages.into_iter().filter(|id| life.state.messages.get(*id).is_some()).collect();
         if waiting.is_empty() {
-            return Err(Fault::user("it is too late to take this back: the agent has it"));
+            return Err(too_late());
         }
+        let mut keep = |open| life.to_withdraw.push(Withdrawal { ticket, open, taken: false });
         match life.run {
             // The run alone knows what it has handed over already.
             Some(Run::Alive { .. }) => {
+                keep(waiting.clone());
                 self.out.push(Effect::Withdraw { task, messages: waiting });
-                self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
             }
             // It may be reading its session at this moment.
-            Some(Run::Launching { .. }) => life.to_withdraw.push((ticket, waiting)),
+            Some(Run::Launching { .. }) => keep(waiting),
             None => {
                 life.withdrawing += 1;
                 self.queue.retain(|queued| *queued != task);
@@ -297,6 +323,29 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// The run is gone that should have answered.
+    pub(super) fn withdraw_again(&mut self, task: TaskId, withdrawal: Withdrawal) {
+        let Withdrawal { ticket, open, taken } = withdrawal;
+        if let Err(fault) = self.withdraw(ticket, task, open) {
+            let result = if taken { Ok(Outcome::Done) } else { Err(fault) };
+            self.out.push(Effect::Reply { ticket, result });
+        }
+    }
+
+    /// The session says what became of messages: whoever wanted them back is told.
+    fn settle_withdrawals(&mut self, task: TaskId, ids: &[MessageId], taken: bool) {
+        let Some(life) = self.lives.get_mut(&task) else { return };
+        for withdrawal in &mut life.to_withdraw {
+            let before = withdrawal.open.len();
+            withdrawal.open.retain(|id| !ids.contains(id));
+            withdrawal.taken |= taken && withdrawal.open.len() < before;
+        }
+        for settled in life.to_withdraw.extract_if(.., |withdrawal| withdrawal.open.is_empty()) {
+            let result = if settled.taken { Ok(Outcome::Done) } else { Err(too_late()) };
+            self.out.push(Effect::Reply { ticket: settled.ticket, result });
+        }
     }
 
     /// What was to be taken back is, or could not be: if there is more, it is looked at.
@@ -317,4 +366,8 @@ impl Machine {
         self.deliver(task, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, Outcome::Done));
         Ok(())
     }
+}
+
+fn too_late() -> Fault {
+    Fault::user("it is too late to take this back: the agent has it")
 }

@@ -2,7 +2,6 @@
 
 use crate::agent::resume;
 use crate::base::{MicroUsd, TaskId, Timestamp};
-use crate::engine::command::Outcome;
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{
@@ -223,10 +222,9 @@ impl Machine {
         if let Some(reason) = stop {
             self.out.push(Effect::Teardown { task, reason });
         }
-        for (ticket, messages) in std::mem::take(&mut self.life(task).to_withdraw) {
-            self.out.push(Effect::Withdraw { task, messages });
-            self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
-        }
+        let withdrawn = self.life(task).to_withdraw.iter().map(|withdrawal| withdrawal.open.clone());
+        let effects: Vec<Effect> = withdrawn.map(|messages| Effect::Withdraw { task, messages }).collect();
+        self.out.extend(effects);
     }
 
     pub(super) fn launch_failed(&mut self, now: Timestamp, task: TaskId, failure: LaunchFailure) {
@@ -257,17 +255,16 @@ impl Machine {
 
     /// Gives the slot of a task back. Tells whether the person had stopped it.
     pub(super) fn end_of_run(&mut self, task: TaskId) -> bool {
-        let run = self.life(task).run.take();
+        let life = self.life(task);
+        let run = life.run.take();
+        // Before anything else: what the person takes back must not start the next run.
+        let withdrawals = std::mem::take(&mut life.to_withdraw);
+        withdrawals.into_iter().for_each(|withdrawal| self.withdraw_again(task, withdrawal));
         run.is_some_and(|run| run.stop() == Some(&InterruptReason::Stopped))
     }
 
     /// Does what waited for the end of a run.
     pub(super) fn run_is_gone(&mut self, now: Timestamp, task: TaskId) {
-        for (ticket, messages) in std::mem::take(&mut self.life(task).to_withdraw) {
-            if let Err(fault) = self.withdraw(ticket, task, messages) {
-                self.out.push(Effect::Reply { ticket, result: Err(fault) });
-            }
-        }
         self.say_what_waited(task);
         self.admit(now);
     }

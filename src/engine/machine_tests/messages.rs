@@ -1,7 +1,8 @@
 use super::*;
+use crate::base::ProjectId;
 use crate::engine::command::StopScope;
 use crate::engine::request::Request;
-use crate::model::event::MessagesConsumed;
+use crate::model::event::{MessagesConsumed, MessagesWithdrawn};
 
 fn word(task: TaskId) -> Request {
     Request::SendMessage { task: task.to_string(), message: "a word".to_owned(), request_reply: false }
@@ -100,11 +101,51 @@ fn what_has_not_been_read_can_be_taken_back() {
     assert!(message_of(again).contains("too late"));
     // A run decides for itself.
     let id = sent(rig.send(busy, "never mind"));
-    assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![id] }), Some(Ok(Outcome::Done)));
+    assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![id] }), None);
+    let first = rig.last_ticket();
     assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Withdraw { .. })), 1);
     assert_eq!(rig.view(busy).unread.len(), 1, "until the run says so");
     rig.run_writes(busy, vec![MessagesConsumed { ids: vec![id] }.into()]);
+    assert!(message_of(rig.reply(first)).contains("too late"), "it had been handed over");
     assert!(message_of(rig.command(Command::Withdraw { task: busy, messages: vec![id] })).contains("too late"));
+    let (one, two) = (sent(rig.send(busy, "one")), sent(rig.send(busy, "two")));
+    assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![one, two] }), None);
+    rig.run_writes(busy, vec![MessagesConsumed { ids: vec![one] }.into()]);
+    assert_eq!(rig.reply(rig.last_ticket()), None, "the other one may still be taken back");
+    rig.run_writes(busy, vec![MessagesWithdrawn { ids: vec![two] }.into()]);
+    assert_eq!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Done)));
+}
+
+#[test]
+fn what_a_run_that_left_never_heard_is_taken_back_and_starts_no_other_run() {
+    let mut rig = Rig::new();
+    let task = rig.make_busy(rig.root(), "Task");
+    let Some(Ok(Outcome::Sent(id))) = rig.send(task, "never mind") else { panic!("not sent") };
+    assert_eq!(rig.command(Command::Withdraw { task, messages: vec![id] }), None);
+    let ticket = rig.last_ticket();
+    rig.effects.clear();
+    rig.rest(task);
+    assert_eq!(rig.reply(ticket), Some(Ok(Outcome::Done)));
+    assert!(rig.view(task).unread.is_empty());
+    assert!(!rig.launched().contains(&task));
+}
+
+#[test]
+fn a_letter_whose_file_is_seen_several_times_is_taken_in_once() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let (project, message) = (ProjectId::fresh(&rig.ids), MessageId::fresh(&rig.ids));
+    let letter = || Input::FromProject { project, name: "there".to_owned(), message, body: "hello".to_owned() };
+    rig.appends = Mood::Sleeps;
+    for _ in 0..3 {
+        rig.feed(letter());
+    }
+    assert_eq!(rig.held(), 1, "the disk does not know it yet, but it is on its way");
+    rig.refuse_held();
+    rig.feed(letter());
+    assert_eq!(rig.messages(root).len(), 1, "a refused one is taken in when it is seen again");
+    rig.feed(letter());
+    assert_eq!(rig.messages(root).len(), 1);
 }
 
 #[test]
@@ -120,6 +161,7 @@ fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
         if becomes_a_run {
             rig.feed(Input::Launched { task, model: "m".to_owned() });
             assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Withdraw { .. })), 1);
+            rig.run_writes(task, vec![MessagesWithdrawn { ids: vec![id] }.into()]);
         } else {
             rig.command(Command::Stop { scope: StopScope::Task(task) });
             rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Cancelled });

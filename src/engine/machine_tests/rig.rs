@@ -156,6 +156,11 @@ impl Rig {
         }
     }
 
+    /// Returns how much waits for the disk.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// The disk wakes up and does what it was told, in order.
     pub fn wake_disk(&mut self) {
         self.deal_with_held(Mood::Takes);

@@ -156,7 +156,7 @@ impl Worktrees {
                 if let Err(error) = follow(checkout, from, to, Rehearsal::No).await {
                     // Git looks at everything before it writes anything: somebody changed a file in the last moment.
                     if error.is_contention() || follow(checkout, from, to, Rehearsal::Yes).await.is_err() {
-                        self.take_back(landing, (from, to), undo).await?;
+                        self.return_target(landing.task, &landing.target, (from, to), Some(undo)).await?;
                     }
                     return Err(error);
                 }
@@ -169,13 +169,18 @@ impl Worktrees {
     }
 
     /// Moves a target back whose checkout could not follow: nothing happened.
-    async fn take_back(&self, landing: &Landing, (from, to): (Oid, Oid), undo: String) -> Result<(), Error> {
-        let (main, landing) = (self.main().clone(), landing.clone());
+    async fn return_target(
+        &self,
+        task: TaskId,
+        target: &str,
+        (from, to): (Oid, Oid),
+        undo: Option<String>,
+    ) -> Result<(), Error> {
+        let (main, name) = (self.main().clone(), format!("{}{target}", refs::HEADS));
         blocking(move || {
             let repository = main.open()?;
-            let name = format!("{}{}", refs::HEADS, landing.target);
             refs::swap(&repository, &name, Some(to), from, "mxd: its checkout could not follow")?;
-            forget(&repository, &[&format!("{PENDING}{}", landing.task), &undo]);
+            forget(&repository, &[&format!("{PENDING}{task}"), undo.as_deref().unwrap_or_default()]);
             Ok(())
         })
         .await
@@ -216,7 +221,7 @@ impl Worktrees {
             refuse_changed(checkout).await?;
             follow(checkout, note.to, note.from, Rehearsal::Yes).await?;
         }
-        let (main, name, back) = (self.main().clone(), undo.to_owned(), note.clone());
+        let (main, back) = (self.main().clone(), note.clone());
         blocking(move || {
             let repository = main.open()?;
             let target = format!("{}{}", refs::HEADS, back.target);
@@ -228,18 +233,28 @@ impl Worktrees {
                 forget(&repository, &[&pending]);
                 return Err(error);
             }
-            forget(&repository, &[&name]);
             Ok(())
         })
         .await?;
         let fate = match &checkout {
             Some(checkout) => {
-                follow(checkout, note.to, note.from, Rehearsal::No).await?;
+                if let Err(error) = follow(checkout, note.to, note.from, Rehearsal::No).await {
+                    if error.is_contention() || follow(checkout, note.to, note.from, Rehearsal::Yes).await.is_err() {
+                        self.return_target(task, &note.target, (note.to, note.from), None).await?;
+                    }
+                    return Err(error);
+                }
                 CheckoutFate::Updated(checkout.path.clone())
             }
             None => CheckoutFate::OnlyRef,
         };
-        self.landed(task).await?;
+        let (main, name) = (self.main().clone(), undo.to_owned());
+        blocking(move || {
+            // The way back first: a crash in between is finished by what was announced.
+            forget(&main.open()?, &[&name, &format!("{PENDING}{task}")]);
+            Ok(())
+        })
+        .await?;
         Ok(fate)
     }
 

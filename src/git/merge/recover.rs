@@ -63,6 +63,8 @@ impl Worktrees {
                 return Ok(Recovered::Unsettled { task, checkout: checkout.path.clone(), files });
             }
         }
+        let (main, noted) = (self.main().clone(), note.clone());
+        blocking(move || forget_way_back(&main.open()?, task, &noted)).await?;
         self.landed(task).await?;
         Ok(Recovered::Finished { task, checkout: checkout.map(|checkout| checkout.path) })
     }
@@ -129,6 +131,17 @@ fn forget_all(repository: &Repository, task: TaskId, note: Oid) -> Result<(), Er
         }
     }
     forget(repository, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Removes the way back from a landing if it was that way that has just been finished.
+fn forget_way_back(repository: &Repository, task: TaskId, finished: &Note) -> Result<(), Error> {
+    for known in undoable(repository)? {
+        let is_reverse = (known.from, known.to) == (finished.to.to_string(), finished.from.to_string());
+        if known.task == task && known.target == finished.target && is_reverse {
+            forget(repository, &[&known.undo]);
+        }
+    }
     Ok(())
 }
 

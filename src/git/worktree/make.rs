@@ -3,43 +3,50 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Standing, Start, Wanted, Worktrees};
 use crate::base::TaskId;
 use crate::git::entry::{self, BEING_MADE, Entry, Head};
 use crate::git::error::{Error, blocking};
+use crate::git::health::FORGOTTEN;
 use crate::git::refs;
 use crate::git::situation::{Folder, Noted, Origin, Plan, Situation, Why};
 use crate::git::status;
 use crate::git::worktree_files::remove_if_there;
+use crate::process;
+
+/// How old a lock must be that nobody can be seen to hold: what is written without a process of its own is through by then.
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// How many repairs may follow one another before it is clear that they do not help.
 const REPAIRS: usize = 5;
 
 impl Worktrees {
-    /// Makes a worktree on its branch, and the branch if there is none. Finishes what an earlier call left half made;
-    /// does nothing if it stands.
+    /// Makes a worktree on its branch, and the branch if there is none. Finishes what an earlier call left half made,
+    /// makes whole what was taken away meanwhile, and says what had to be done; does nothing if it stands. A worktree on
+    /// another branch is reported and left alone. To be called while nothing of the task runs.
     pub async fn create(&self, wanted: &Wanted, start: &Start) -> Result<Standing, Error> {
         let _place = self.place(&wanted.path).await;
         let start = self.resolve(start).await?;
         self.settle(wanted, Some(&start)).await
     }
 
-    /// Makes sure that a worktree stands on its branch, and says what had to be done. A worktree on another branch is
-    /// reported and left alone. To be called while nothing of the task runs.
-    pub async fn ensure(&self, wanted: &Wanted) -> Result<Standing, Error> {
-        let _place = self.place(&wanted.path).await;
-        self.settle(wanted, None).await
-    }
-
-    /// Removes the lock that a killed git left on a worktree's index, and tells whether there was one. To be called when
-    /// everything that ran there has ended: a git that still runs would lose what it does.
+    /// Removes the lock that a killed git left on a worktree's index, and tells whether it did. A lock that somebody may
+    /// still hold stays: a git that runs would lose what it does. To be called when what ran there for us has ended.
     pub async fn unlock_index(&self, path: &Path) -> Result<bool, Error> {
-        let lock = self.checkout(path).await?.git_dir.join("index.lock");
+        let checkout = self.checkout(path).await?;
+        let Some(young) = status::lock_age(&checkout.git_dir) else { return Ok(false) };
+        tokio::time::sleep(SETTLED.saturating_sub(young)).await;
+        let path = entry::plain(path);
         blocking(move || {
-            let found = lock.exists();
-            remove_if_there(&lock)?;
-            Ok(found)
+            let Some(age) = status::lock_age(&checkout.git_dir) else { return Ok(false) };
+            let is_held = process::table::is_used(&path, "git").unwrap_or(age < FORGOTTEN);
+            if is_held || age < SETTLED {
+                return Ok(false);
+            }
+            remove_if_there(&checkout.git_dir.join("index.lock"))?;
+            Ok(true)
         })
         .await
     }

@@ -43,9 +43,12 @@ impl Decisions {
             | Body::RunEnded(_)
             | Body::CompactStarted(_)
             | Body::CompactMarker(_)
-            | Body::AskRaised(_)
-            | Body::ForkMarker(_)
-            | Body::Message(Message { from: Source::Notice, .. }) => self.0.clear(),
+            | Body::ForkMarker(_) => self.0.clear(),
+            Body::AskRaised(_) | Body::Message(Message { from: Source::Notice, .. }) if event.run.is_some() => {
+                self.0.clear();
+            }
+            // Outside of a run nobody has acted on what a run asked. But whoever asks the same again has heard the answer.
+            Body::AskRaised(ask) => self.0.retain(|decision| decision.ask.kind != ask.kind),
             Body::HeadMoved(moved) => *self = moved.carry.decisions.clone(),
             Body::Message(_)
             | Body::MessagesConsumed(_)

@@ -113,10 +113,6 @@ impl Actor {
                 self.flush();
                 self.copy(from, to, at, copy.as_ref(), answer);
             }
-            Command::Release { session, answer } => {
-                self.flush();
-                let _ = answer.send(self.release(session));
-            }
             Command::Mend { session, answer } => {
                 self.flush();
                 let _ = answer.send(self.mend(session));
@@ -124,18 +120,6 @@ impl Actor {
             Command::Quit => return true,
         }
         false
-    }
-
-    /// Closes a session's log. It leaves nothing behind that was not saved or not acknowledged; if that cannot be had,
-    /// the log stays.
-    fn release(&mut self, session: TaskId) -> Result<(), StoreError> {
-        let Some(open) = self.logs.get_mut(&session) else { return Ok(()) };
-        open.broken |= open.log.is_unsynced() && open.log.sync().is_err();
-        if open.broken {
-            open.log.recover(self.disk.as_ref())?;
-        }
-        self.logs.remove(&session);
-        Ok(())
     }
 
     /// Brings a log back to what was acknowledged, if a failed write left more in it.

@@ -8,9 +8,11 @@
 //! The files are small and ours, so they are read and written in place: a hop to another thread costs more.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::process;
 
 /// What runs before and after the command. One line, so that bash's own line numbers are those of the command.
 /// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` whether
@@ -31,7 +33,7 @@ const LONGEST_ARGUMENT: usize = 100 << 10;
 /// Words after which neither the EXIT trap nor the line after the command can be counted on.
 const LOSES_TRAPS: &[&str] = &["exec", "trap", "source", ".", "eval"];
 
-/// A command on its way to bash.
+/// A command on its way to bash. Its files go with it, so it has to live as long as the command runs.
 pub(super) struct Script {
     argument: OsString,
     is_file: bool,
@@ -51,7 +53,8 @@ impl Script {
         let is_file = command.len() > LONGEST_ARGUMENT;
         let argument = if is_file {
             let path = folder.join(format!("{id}.sh"));
-            std::fs::write(&path, command)?;
+            // A command may hold anything: only its owner reads it.
+            process::create_private(&path)?.write_all(command.as_bytes())?;
             path.into_os_string()
         } else {
             command.into()
@@ -80,9 +83,6 @@ impl Script {
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
-        if self.is_file {
-            let _ = std::fs::remove_file(&self.argument);
-        }
         let folder = PathBuf::from(OsString::from_vec(bytes));
         (folder.is_absolute() && folder.is_dir()).then_some(folder)
     }
@@ -91,6 +91,9 @@ impl Script {
 impl Drop for Script {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.side);
+        if self.is_file {
+            let _ = std::fs::remove_file(&self.argument);
+        }
     }
 }
 

@@ -7,15 +7,15 @@ use crate::tools::blobs::BlobSink;
 use crate::tools::bound;
 
 /// A process's output, bounded.
-pub(in crate::tools) struct Report {
-    pub(in crate::tools) text: String,
+pub struct Report {
+    pub text: String,
     /// The whole, if the text is not. Only of a process that has ended.
-    pub(in crate::tools) full: Option<BlobRef>,
+    pub full: Option<BlobRef>,
 }
 
 /// Returns what `process` has said, in about `budget` bytes. What it did not fit is kept as a blob once the process
 /// is gone, and stays in its growing file before that.
-pub(in crate::tools) async fn report(process: &Process, budget: usize, blobs: &dyn BlobSink) -> Report {
+pub async fn report(process: &Process, budget: usize, blobs: &dyn BlobSink) -> Report {
     let is_gone = process.phase().is_gone();
     let Some(error) = process.error() else {
         return stream(process.output(), "output", budget, is_gone, blobs).await;

@@ -8,14 +8,15 @@ use serde_json::Value;
 use crate::base::text::size;
 use crate::model::Image;
 use crate::tools::context::Context;
+use crate::tools::mcp::redact::Redactor;
 use crate::tools::picture;
 use crate::tools::reply::Reply;
 
 /// Pictures beyond this are kept and named, but not shown: vendors limit how many a request may hold.
 const MOST_PICTURES: usize = 16;
 
-/// Returns what the model is to read. The path bounds its length like that of any reply.
-pub(super) async fn reply(result: CallToolResult, context: &Context) -> Reply {
+/// Returns what the model is to read, without the server's secrets. The path bounds its length like that of any reply.
+pub(super) async fn reply(result: CallToolResult, context: &Context, redactor: &Redactor) -> Reply {
     let mut gathered = Gathered { parts: Vec::new(), images: Vec::new(), context };
     let structured = result.structured_content.filter(|value| !is_repeated(value, &result.content));
     for block in result.content {
@@ -28,7 +29,7 @@ pub(super) async fn reply(result: CallToolResult, context: &Context) -> Reply {
         gathered.parts.push("(the answer is empty)".to_owned());
     }
     Reply {
-        text: gathered.parts.join("\n"),
+        text: redactor.without_keys(&gathered.parts.join("\n")).into_owned(),
         is_error: result.is_error.unwrap_or(false),
         images: gathered.images,
         ..Reply::default()

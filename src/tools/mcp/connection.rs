@@ -20,6 +20,7 @@ use crate::tools::mcp::client::Client;
 use crate::tools::mcp::failure::{chain, complaint, seconds, unsent};
 use crate::tools::mcp::offers::Offers;
 use crate::tools::mcp::pool::Options;
+use crate::tools::mcp::redact::Redactor;
 use crate::tools::mcp::transport::{self, Line};
 
 /// A list of tools this young is not asked for again.
@@ -56,11 +57,12 @@ impl Connection {
         options: &Options,
         limit: Duration,
         closing: &CancellationToken,
+        redactor: &Arc<Redactor>,
     ) -> Result<Self, String> {
         let deadline = Instant::now() + limit;
         let newest = vec![ProtocolVersion::V_2026_07_28];
         let either = ClientLifecycleMode::Auto { preferred_versions: newest, legacy_version: None };
-        let attempt = Attempt { server, options, deadline, limit, closing };
+        let attempt = Attempt { server, options, deadline, limit, closing, redactor };
         match attempt.make(either).await {
             Ok(connection) => Ok(connection),
             // Old servers may hang up on a question they do not know, instead of saying so.
@@ -189,6 +191,7 @@ struct Attempt<'a> {
     deadline: Instant,
     limit: Duration,
     closing: &'a CancellationToken,
+    redactor: &'a Arc<Redactor>,
 }
 
 struct Refusal {
@@ -212,7 +215,7 @@ impl Attempt<'_> {
         let client = Client::default();
         let stale = Arc::clone(&client.stale);
         let is_first = !matches!(lifecycle, ClientLifecycleMode::Initialize);
-        let (process, met) = match transport::open(name, server, self.options).map_err(final_refusal)? {
+        let (process, met) = match transport::open(name, server, self.options, self.redactor).map_err(final_refusal)? {
             Line::Stdio(process, pipes) => {
                 let meeting = client.serve_with_lifecycle((pipes.output, pipes.input), lifecycle);
                 let met = self.within(meeting).await;

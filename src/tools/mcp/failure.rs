@@ -8,6 +8,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::base::text;
+use crate::net;
 
 /// How much of a foreign message is repeated.
 const LONGEST: usize = 2_000;
@@ -48,19 +49,9 @@ pub(super) fn complaint(error: &ErrorData) -> String {
     cut(&format!("{}{data} [{}]", error.message, error.code.0))
 }
 
-/// Returns an error with all its causes: the outermost alone often says only that something failed.
+/// Returns an error with all its causes.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !line.contains(&text) {
-            line.push_str(": ");
-            line.push_str(&text);
-        }
-        cause = inner.source();
-    }
-    cut(&line)
+    cut(&net::chain(error))
 }
 
 /// Returns why a message could not be sent. What carried it is nobody's business.

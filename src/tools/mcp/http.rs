@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, ClientBuilder, Url};
+use reqwest::Url;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::{BoxedSseResponse, ExponentialBackoff};
@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_client::{
 
 use crate::base::Secret;
 use crate::config::settings::Endpoint;
-use crate::tools::mcp::failure::chain;
+use crate::net;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
@@ -52,27 +52,18 @@ pub(super) fn transport(
 
 fn client(url: &Endpoint, headers: &HeaderMap) -> Result<reqwest::Client, String> {
     let address = Url::parse(url.expose()).map_err(|error| format!("Its address cannot be used: {error}."))?;
-    let builder = || {
-        let builder = reqwest::Client::builder()
-            .user_agent(concat!("mxd/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .default_headers(headers.clone())
-            .redirect(same_origin())
-            // A connection that is used again right after a half-read answer stalls on delayed acknowledgements.
-            .pool_max_idle_per_host(0);
-        if is_this_machine(&address) { builder.no_proxy() } else { builder }
-    };
-    let built = builder().build();
-    // Without CA certificates nothing can be built, though an address without TLS needs none of them.
-    let built = if address.scheme() == "http" { built.or_else(|_| without_certificates(builder())) } else { built };
-    built.map_err(|error| {
-        let problem = chain(&error);
-        format!("The HTTP client cannot be built: {problem}; install CA certificates or set SSL_CERT_FILE.")
-    })
+    let built = net::client(&address, CONNECT, |builder| {
+        // A connection that is used again right after a half-read answer stalls on delayed acknowledgements.
+        builder.default_headers(headers.clone()).redirect(same_origin()).pool_max_idle_per_host(0)
+    });
+    built.map_err(|error| sentence(&error.to_string()))
 }
 
-fn without_certificates(builder: ClientBuilder) -> reqwest::Result<reqwest::Client> {
-    builder.tls_certs_only(std::iter::empty::<Certificate>()).build()
+/// Returns a message as the sentence that it is where nothing stands before it.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// Headers are for the host that the person named, and for no other.
@@ -87,11 +78,6 @@ fn same_origin() -> Policy {
             attempt.stop()
         }
     })
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Sends requests, and sees to it that every one is answered.

@@ -1,4 +1,5 @@
-//! The error stream of a server, kept in a file that cannot grow without end: a current one, and the one before it.
+//! The error stream of a server, without its secrets, in a file that cannot grow without end: a current one, and the one
+//! before it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,41 +10,52 @@ use std::time::Duration;
 
 use crate::base::text;
 use crate::process::Capture;
+use crate::tools::mcp::redact::Redactor;
 
 /// How large one file may get. There are at most two.
 pub(super) const CAP: u64 = 1 << 20;
 /// How often the stream is looked at. A flood in between is counted, not kept.
 const PACE: Duration = Duration::from_millis(100);
 
+/// How much of a line without an end is waited for before it is kept as it is.
+const LONGEST_LINE: usize = 16 << 10;
+
 /// The log of one server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Log {
     path: PathBuf,
+    redactor: Arc<Redactor>,
 }
 
 impl Log {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path }
+    pub(super) fn new(path: PathBuf, redactor: Arc<Redactor>) -> Self {
+        Self { path, redactor }
     }
 
     /// Appends what the stream says until nobody can say anything more.
     pub(super) async fn follow(self, headline: String, stream: Arc<Capture>) {
         self.write(format!("== {headline}\n").into_bytes()).await;
+        let mut unsaid = Vec::new();
         loop {
             stream.fresh().await;
             let closed = stream.is_closed();
             let pending = stream.take_pending();
-            let mut bytes = Vec::new();
             if pending.skipped > 0 {
-                bytes = format!("\n[{} not kept]\n", text::size(pending.skipped)).into_bytes();
+                unsaid.extend(format!("\n[{} not kept]\n", text::size(pending.skipped)).into_bytes());
             }
-            bytes.extend_from_slice(&pending.bytes);
-            self.write(bytes).await;
+            unsaid.extend_from_slice(&pending.bytes);
+            let bytes = if closed { std::mem::take(&mut unsaid) } else { whole_lines(&mut unsaid) };
+            self.write(self.clean(bytes)).await;
             if closed {
                 return;
             }
             tokio::time::sleep(PACE).await;
         }
+    }
+
+    /// A server may repeat its token on its error stream.
+    fn clean(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.redactor.clean(&String::from_utf8_lossy(&bytes)).into_bytes()
     }
 
     async fn write(&self, bytes: Vec<u8>) {
@@ -71,6 +83,13 @@ impl Log {
         // A server may say anything: only its owner reads it.
         OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?.write_all(bytes)
     }
+}
+
+/// Takes the lines that have come to their end: a secret must not be cut in two and so be missed.
+fn whole_lines(unsaid: &mut Vec<u8>) -> Vec<u8> {
+    let end = unsaid.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+    let end = end.unwrap_or(if unsaid.len() > LONGEST_LINE { unsaid.len() } else { 0 });
+    unsaid.drain(..end).collect()
 }
 
 #[cfg(test)]

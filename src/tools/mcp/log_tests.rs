@@ -2,11 +2,29 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 
+fn redactor() -> Arc<Redactor> {
+    let entry = serde_json::json!({
+        "command": "x", "args": [], "env": {"TOKEN": "opensesame"}, "timeoutMs": 1000, "disabled": false,
+    });
+    Arc::new(Redactor::new(&serde_json::from_value(entry).unwrap()))
+}
+
+#[test]
+fn a_secret_does_not_slip_through_between_two_looks() {
+    let mut unsaid = b"a line\nwith open".to_vec();
+    assert_eq!(whole_lines(&mut unsaid), b"a line\n");
+    unsaid.extend(b"sesame in it\n");
+    let log = Log::new(PathBuf::new(), redactor());
+    assert_eq!(log.clean(whole_lines(&mut unsaid)), b"with **** in it\n");
+    unsaid.extend(vec![b'x'; LONGEST_LINE + 1]);
+    assert_eq!(whole_lines(&mut unsaid).len(), LONGEST_LINE + 1, "one without an end is not waited for for ever");
+}
+
 #[test]
 fn a_log_that_is_full_makes_room_and_keeps_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep").join("mcp-x.log");
-    let log = Log::new(path.clone());
+    let log = Log::new(path.clone(), redactor());
     let block = vec![b'x'; 100_000];
     for n in 0..50 {
         log.append(format!("{n}\n").as_bytes()).unwrap();

@@ -99,6 +99,11 @@ impl Pool {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Tells whether there is no server at all.
+    pub fn is_empty(&self) -> bool {
+        self.slots().is_empty()
+    }
+
     /// Lets the server start whose entry has this hash: the person has approved it.
     pub fn approve(&self, hash: &str) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);

@@ -3,10 +3,13 @@
 //! A server may repeat its token on its error stream, and an HTTP failure names the address it was for. The values
 //! are known here, so they are removed exactly; what only looks like a credential goes by the rule of `config`.
 
+use std::borrow::Cow;
+
 use reqwest::Url;
 
 use crate::config::mask;
 use crate::config::settings::{McpServer, Transport};
+use crate::process::environment;
 
 const HIDDEN: &str = "****";
 /// Shorter values are everyday words: hiding them would garble a message and protect nothing.
@@ -16,40 +19,62 @@ const TOKEN_LIKE: usize = 20;
 
 /// What must not be said of one server.
 pub(super) struct Redactor {
-    /// Longest first, so that a secret within another one does not leave the rest of it standing.
-    secrets: Vec<String>,
+    /// Everything that the entry keeps to itself. Longest first, so that a secret within another one does not leave the
+    /// rest of it standing.
+    private: Vec<String>,
+    /// Of these, what certainly is a key. The value of any variable may as well be a folder that a result is about.
+    keys: Vec<String>,
 }
 
 impl Redactor {
     pub(super) fn new(server: &McpServer) -> Self {
-        let mut secrets = Vec::new();
+        let (mut private, mut keys) = (Vec::new(), Vec::new());
         match &server.transport {
-            Transport::Stdio { env, .. } => secrets.extend(env.values().map(|value| value.expose().to_owned())),
+            Transport::Stdio { env, .. } => {
+                private.extend(env.values().map(|value| value.expose().to_owned()));
+                let named_so = env.iter().filter(|(name, _)| environment::is_secret(name));
+                keys.extend(named_so.map(|(_, value)| value.expose().to_owned()));
+            }
             Transport::Http { url, headers } => {
                 for value in headers.values().map(|value| value.expose().trim()) {
-                    secrets.push(value.to_owned());
+                    keys.push(value.to_owned());
                     // "Bearer x": the second word alone is the secret.
-                    secrets.extend(value.split_whitespace().skip(1).map(str::to_owned));
+                    keys.extend(value.split_whitespace().skip(1).map(str::to_owned));
                 }
-                secrets.extend(of_address(url.expose()));
+                keys.extend(of_address(url.expose()));
+                private.clone_from(&keys);
             }
         }
-        secrets.retain(|secret| secret.len() >= SHORTEST);
-        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        secrets.dedup();
-        Self { secrets }
+        Self { private: in_order(private), keys: in_order(keys) }
     }
 
-    /// Returns `text` without secrets.
+    /// Returns `text` without secrets, nor what only looks like one.
     pub(super) fn clean(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in self.secrets.iter().filter(|secret| !HIDDEN.contains(secret.as_str())) {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), HIDDEN);
-            }
-        }
-        mask::scrub(&text)
+        mask::scrub(&without(&self.private, text))
     }
+
+    /// Returns `text` without the keys of the entry. All else stays as it is: a result is data, and what looks like a
+    /// credential in it may be what was asked for.
+    pub(super) fn without_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        without(&self.keys, text)
+    }
+}
+
+fn in_order(mut secrets: Vec<String>) -> Vec<String> {
+    secrets.retain(|secret| secret.len() >= SHORTEST);
+    secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    secrets.dedup();
+    secrets
+}
+
+fn without<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
+    let mut text = Cow::Borrowed(text);
+    for secret in secrets.iter().filter(|secret| !HIDDEN.contains(secret.as_str())) {
+        if text.contains(secret.as_str()) {
+            text = text.replace(secret.as_str(), HIDDEN).into();
+        }
+    }
+    text
 }
 
 fn of_address(address: &str) -> Vec<String> {

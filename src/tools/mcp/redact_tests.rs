@@ -39,6 +39,16 @@ fn variables_of_the_entry_do_not_come_back_from_the_error_stream() {
 }
 
 #[test]
+fn a_result_loses_the_servers_keys_and_nothing_else() {
+    let stdio = redactor(&json!({
+        "command": "x", "args": [], "env": {"BOX_TOKEN": "opensesame", "BOX_FOLDER": "/srv/box"},
+    }));
+    assert_eq!(stdio.without_keys("opensesame, /srv/box and --token=abc"), "****, /srv/box and --token=abc");
+    let http = redactor(&json!({"url": "https://h/mcp", "headers": {"Authorization": "Bearer abc-123-xyz"}}));
+    assert_eq!(http.without_keys("you sent abc-123-xyz"), "you sent ****");
+}
+
+#[test]
 fn what_only_looks_like_a_credential_is_hidden_too() {
     let redactor = redactor(&json!({"command": "x", "args": [], "env": {}}));
     assert_eq!(redactor.clean("--token=abc and sk-ant-0123456789abcdef"), "--token=**** and ****cdef");

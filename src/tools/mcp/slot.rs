@@ -83,7 +83,7 @@ enum Phase {
 pub(super) struct Slot {
     pub(super) server: Server,
     options: Arc<Options>,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
     phase: watch::Sender<Phase>,
     backoff: Mutex<Backoff>,
     users: AtomicUsize,
@@ -95,7 +95,7 @@ pub(super) struct Slot {
 impl Slot {
     pub(super) fn new(server: Server, options: Arc<Options>, closing: CancellationToken) -> Self {
         Self {
-            redactor: Redactor::new(&server.server),
+            redactor: Arc::new(Redactor::new(&server.server)),
             server,
             options,
             phase: watch::Sender::new(Phase::Idle),
@@ -175,7 +175,11 @@ impl Slot {
         }
     }
 
-    /// Returns `text` without this server's secrets.
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Returns `text` without this server's secrets, and without what looks like one.
     pub(super) fn clean(&self, text: &str) -> String {
         self.redactor.clean(text)
     }
@@ -276,7 +280,8 @@ impl Slot {
     }
 
     async fn start(self: Arc<Self>) {
-        let opened = Connection::open(&self.server, &self.options, self.options.limits.start, &self.closing).await;
+        let limit = self.options.limits.start;
+        let opened = Connection::open(&self.server, &self.options, limit, &self.closing, &self.redactor).await;
         let phase = match opened {
             Ok(connection) => Phase::Ready(Arc::new(connection)),
             Err(reason) => {

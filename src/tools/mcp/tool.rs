@@ -56,7 +56,7 @@ async fn run(lease: Arc<Lease>, wire: String, input: JsonObject, call: Call) -> 
         outcome = slot.call(&wire, input) => outcome,
     };
     match outcome {
-        Ok(result) => answer::reply(result, &call.context).await,
+        Ok(result) => answer::reply(result, &call.context, slot.redactor()).await,
         Err(failure) => Reply::error(slot.clean(&failure.to_string())),
     }
 }

@@ -13,6 +13,7 @@ use crate::process::{self, Dialogue, Process, Spec};
 use crate::tools::mcp::http;
 use crate::tools::mcp::log::Log;
 use crate::tools::mcp::pool::Options;
+use crate::tools::mcp::redact::Redactor;
 
 /// The way to a server that has not been spoken with yet.
 pub(super) enum Line {
@@ -21,7 +22,12 @@ pub(super) enum Line {
 }
 
 /// Opens the way to a server. Must be called in a runtime.
-pub(super) fn open(name: &str, server: &McpServer, options: &Options) -> Result<Line, String> {
+pub(super) fn open(
+    name: &str,
+    server: &McpServer,
+    options: &Options,
+    redactor: &Arc<Redactor>,
+) -> Result<Line, String> {
     match &server.transport {
         Transport::Stdio { command, args, env, cwd } => {
             let id = format!("mcp-{name}-{}", RunId::fresh(&options.ids));
@@ -39,7 +45,7 @@ pub(super) fn open(name: &str, server: &McpServer, options: &Options) -> Result<
             };
             let (process, dialogue) = process::converse(spec).map_err(|error| format!("{error}."))?;
             if let Some(folder) = &options.logs {
-                let log = Log::new(folder.join(format!("mcp-{name}.log")));
+                let log = Log::new(folder.join(format!("mcp-{name}.log")), Arc::clone(redactor));
                 let headline = format!("{shown} (pid {})", process.pid());
                 tokio::spawn(log.follow(headline, Arc::clone(process.output())));
             }

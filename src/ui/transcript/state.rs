@@ -354,7 +354,7 @@ impl Transcript {
                 }
             }
             Live::Discarded => self.tail.clear(),
-            Live::ProcessOutput { .. } | Live::Activity { .. } | Live::Retry { .. } | Live::TokenEstimate { .. } => {}
+            Live::ProcessOutput { .. } | Live::Activity { .. } | Live::Retry { .. } => {}
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use mxd::agent::machine::{Delivery, Effect, Input, Limits, Machine, Purpose};
-use mxd::base::{Clock, EventId, IdSource, MessageId, Timestamp};
+use mxd::base::{Clock, EventId, IdSource, MessageId, RunId, Timestamp};
 use mxd::model::Answer;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::{Speech, ToolUse};
@@ -32,7 +32,7 @@ impl Clock for Still {
 enum Work {
     Save { ticket: u64, bodies: Vec<Body> },
     Prepare { config: bool, context: bool },
-    Count,
+    Count { number: u64 },
     Reserve,
     Model { number: u64, purpose: Purpose, cancelled: bool },
     Tool { call: ToolUse, cancelled: bool },
@@ -141,7 +141,8 @@ impl World {
         match effect {
             Effect::Save { ticket, bodies } => self.saves.push_back(Work::Save { ticket, bodies }),
             Effect::Prepare { config, context } => self.work.push(Work::Prepare { config, context }),
-            Effect::Count => self.work.push(Work::Count),
+            Effect::Count { number } => self.work.push(Work::Count { number }),
+            Effect::Release => {}
             Effect::Reserve { .. } => self.work.push(Work::Reserve),
             Effect::CallModel { number, purpose, .. } => {
                 self.tally.requests += 1;
@@ -258,11 +259,12 @@ impl World {
     /// Appends the oldest write. Returns it.
     fn write_one(&mut self) -> Option<(u64, Vec<Event>)> {
         let Some(Work::Save { ticket, bodies }) = self.saves.pop_front() else { return None };
-        let events: Vec<Event> = bodies.into_iter().map(|body| self.append(body)).collect();
+        let run = RunId::fresh(&self.ids);
+        let events: Vec<Event> = bodies.into_iter().map(|body| self.append(Some(run), body)).collect();
         Some((ticket, events))
     }
 
-    fn append(&mut self, mut body: Body) -> Event {
+    fn append(&mut self, run: Option<RunId>, mut body: Body) -> Event {
         if let Body::CompactMarker(marker) = &mut body {
             *marker.carry = SessionState::replay(&rules::active(&self.log));
             self.tally.compactions += 1;
@@ -277,7 +279,7 @@ impl World {
         }
         let parent = self.log.last().map(|event| event.id);
         let event =
-            Event { v: VERSION, id: EventId::fresh(&self.ids), parent, ts: Self::now(), run: None, batch: None, body };
+            Event { v: VERSION, id: EventId::fresh(&self.ids), parent, ts: Self::now(), run, batch: None, body };
         rules::check_event(self, &event);
         self.log.push(event.clone());
         event
@@ -312,7 +314,7 @@ impl World {
         };
         self.sent.insert(message.id);
         let delivery = if self.chance(25) { Delivery::Next } else { Delivery::Steer };
-        let event = self.append(message.into());
+        let event = self.append(None, message.into());
         self.tell(event, delivery);
     }
 
@@ -349,7 +351,7 @@ impl World {
             None => ("other-model".to_owned(), None),
         };
         let answer = Answer { text, choice, by: AnsweredBy::Person };
-        let event = self.append(AskAnswered { id: ask.id, answer }.into());
+        let event = self.append(None, AskAnswered { id: ask.id, answer }.into());
         self.tell(event, Delivery::Steer);
         true
     }
@@ -380,7 +382,7 @@ impl World {
         let input = match self.work.swap_remove(at) {
             Work::Save { .. } => return,
             Work::Prepare { config, context } => Input::Prepared(Box::new(self.prepared(config, context))),
-            Work::Count => Input::Counted { tokens: self.chance(50).then_some(3_000) },
+            Work::Count { number } => Input::Counted { number, tokens: self.chance(50).then_some(3_000) },
             Work::Reserve => Input::Reserved(self.verdict()),
             Work::Model { number, purpose, cancelled } => self.model(number, purpose, cancelled),
             Work::Tool { call, cancelled } => self.tool(&call, cancelled),

@@ -32,6 +32,7 @@ pub enum Word {
 enum Work {
     Prepare { config: bool, context: bool },
     Reserve,
+    Count { number: u64 },
     Model { number: u64, cancelled: bool },
     Tool { call: ToolUse, asked: Option<Ticket>, answer: Option<Result<String, String>>, cancelled: bool },
     Timer { timer: u64, cancelled: bool },
@@ -130,7 +131,9 @@ impl World {
                 self.disk.queue.push_back(Write { task, by, bodies, unless: None });
             }
             Effect::Prepare { config, context } => run.work.push(Work::Prepare { config, context }),
-            Effect::Count | Effect::Reserve { .. } => run.work.push(Work::Reserve),
+            Effect::Reserve { .. } => run.work.push(Work::Reserve),
+            Effect::Count { number } => run.work.push(Work::Count { number }),
+            Effect::Release => {}
             Effect::CallModel { number, .. } => run.work.push(Work::Model { number, cancelled: false }),
             Effect::CancelModel { number: which } => run.work.iter_mut().for_each(|work| {
                 if let Work::Model { number, cancelled } = work {
@@ -213,6 +216,7 @@ impl World {
         let input = match work {
             Work::Prepare { config, context } => Input::Prepared(Box::new(self.prepared(config, context))),
             Work::Reserve => Input::Reserved(BudgetVerdict::Granted),
+            Work::Count { number } => Input::Counted { number, tokens: None },
             Work::Model { number, cancelled: true } => {
                 let error = Box::new(ApiError::cancelled());
                 Input::Failed { number, error, usage: None, jitter: 0.5 }

@@ -18,10 +18,11 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::driver::{self, Ending, Mailbox, Setup, Word};
+use mxd::agent::driver::{self, Ending, Keeper, Mailbox, Setup, Word};
 use mxd::agent::machine::{Delivery, Limits};
-use mxd::agent::prepare::WorktreePreparer;
+use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::{self, Card};
 use mxd::agent::purse::Purse;
 use mxd::base::{Clock, IdSource, MessageId, RunId, Secret, TaskId, Timestamp};
@@ -35,7 +36,7 @@ use mxd::provider::http::{HttpProvider, Timeouts};
 use mxd::provider::{Catalogue, Credential, Facts, Gate, Prices, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
-use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Tokens};
+use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Registry, Tokens};
 use tokio::sync::mpsc;
 
 pub use tools::{Brake, tool};
@@ -78,6 +79,7 @@ pub struct Stage {
     pub gate: Arc<Gate>,
     pub limits: Limits,
     pub brake: Arc<Brake>,
+    pub keeper: Option<Arc<dyn Keeper>>,
     /// What is paid from, made anew for every run.
     pub purse: Box<dyn Fn() -> Purse + Send + Sync>,
     pub prices: Option<Prices>,
@@ -112,6 +114,7 @@ impl Stage {
             gate: Arc::default(),
             limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
             brake: Arc::default(),
+            keeper: None,
             purse: Box::new(Purse::default),
             prices: Some(PRICES),
         }
@@ -131,6 +134,7 @@ impl Stage {
             gate: Arc::clone(&self.gate),
             limits: self.limits.clone(),
             brake: Arc::clone(&self.brake),
+            keeper: self.keeper.clone(),
             purse: Box::new(Purse::default),
             prices: self.prices,
         }
@@ -220,7 +224,7 @@ impl Stage {
             config: SessionConfig {
                 model: self.model.clone(),
                 wire: self.wire,
-                tools: registry.specs(),
+                tools: Vec::new(),
                 system: prompt::system("You are tested."),
                 cache: CachePolicy::default(),
                 max_output: 4_096,
@@ -228,7 +232,9 @@ impl Stage {
             },
             card: self.card(),
             worktree: root,
+            toolbox: Arc::new(Fixed(Arc::clone(&registry))),
             notes: Vec::new(),
+            tools: Mutex::default(),
             ids: self.ids.clone(),
             clock: Arc::clone(&self.clock),
         };
@@ -243,7 +249,7 @@ impl Stage {
             facts: Facts { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),
-            keeper: None,
+            keeper: self.keeper.clone(),
             purse: (self.purse)(),
             limits: self.limits.clone(),
             ids: self.ids.clone(),
@@ -267,6 +273,15 @@ impl Stage {
 
     pub fn state(&self) -> SessionState {
         SessionState::replay(&self.log())
+    }
+}
+
+/// Tools that never change.
+struct Fixed(Arc<Registry>);
+
+impl Toolbox for Fixed {
+    fn open(&self) -> BoxFuture<'_, Tools> {
+        Box::pin(async { Tools { registry: Arc::clone(&self.0), notes: Vec::new() } })
     }
 }
 
@@ -389,7 +404,8 @@ impl Running {
 
     /// Sends a message and tells the run.
     pub async fn deliver(&self, message: Message, delivery: Delivery) {
-        self.mailbox.deliver(&self.store, self.task, message, delivery).await.unwrap();
+        let event = self.store.append(self.task, None, message).await.unwrap();
+        self.mailbox.send(Word::Heard(Box::new(event), delivery));
     }
 
     /// Answers the Ask that stands.
