@@ -154,6 +154,10 @@ async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId
             list_tasks(out, front, *at)?;
             return Ok(false);
         }
+        "/asks" if front.first_ask().is_none() => {
+            out.line("nothing waits for you")?;
+            return Ok(false);
+        }
         "/asks" => {
             list_asks(out, front)?;
             return Ok(false);

@@ -301,7 +301,6 @@ impl Driver {
         }
     }
 
-
     fn step(&mut self, input: Input) {
         let effects = self.machine.step(self.parts.clock.now(), input);
         effects.into_iter().for_each(|effect| self.perform(effect));

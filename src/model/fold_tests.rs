@@ -238,7 +238,8 @@ fn a_wish_that_nobody_is_shown_is_nobodys_voice() {
 #[test]
 fn an_answer_stands_until_a_run_has_acted_on_it() {
     let run = |s: &Script| Some(crate::base::RunId::fresh(&s.ids));
-    let note = |s: &Script| json!({"id": s.id(), "from": {"source": "notice"}, "body": "b", "at": "2026-01-01T00:00:00Z"});
+    let note =
+        |s: &Script| json!({"id": s.id(), "from": {"source": "notice"}, "body": "b", "at": "2026-01-01T00:00:00Z"});
     let raised = |s: &Script, kind: &str| json!({"id": s.id(), "kind": kind, "question": "q"});
     let answered = |kind: &str| {
         let mut s = Script::new();

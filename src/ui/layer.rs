@@ -24,6 +24,7 @@ pub use view::{Hit, hit, view};
 use crate::base::{TaskId, TurnId};
 use crate::engine::command::Command;
 use crate::ui::action::Context;
+use crate::ui::effect::Effect;
 use crate::ui::field::Field;
 
 /// One of them.
@@ -85,6 +86,8 @@ pub struct Confirm {
 pub enum Deed {
     Command(Command),
     Quit,
+    /// Leave this project for something else.
+    Leave(Effect),
 }
 
 impl Layer {

@@ -82,7 +82,10 @@ fn a_setup_hook_and_a_check_are_done_when_they_say_so_whatever_they_leave_runnin
     let events = json_lines(&project.mxd(["log", &id, "--json"]).ok());
     let receipt = &events.iter().find(|event| event["body"]["what"] == "verified").unwrap()["body"]["receipt"];
     let said = receipt["output"].as_str().unwrap();
-    assert!(said.starts_with("first\n1\n") && said.contains("\n5000\ngood\n") && said.contains("the whole is in"), "{said}");
+    assert!(
+        said.starts_with("first\n1\n") && said.contains("\n5000\ngood\n") && said.contains("the whole is in"),
+        "{said}"
+    );
     assert!(receipt["full"].is_object(), "{receipt}");
     assert_eq!(marked(&[id]), [], "nothing of it is left");
 }

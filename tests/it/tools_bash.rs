@@ -281,7 +281,9 @@ async fn an_interrupt_leaves_the_background_alone_and_a_teardown_does_not() {
     }
     bench.context.tokens.interrupt.cancel();
     let listed = bench.context.clone();
-    let running = execute(&tool_use("background", &json!({"action": "list"})), &Context { tokens: Tokens::default(), ..listed }).await;
+    let running =
+        execute(&tool_use("background", &json!({"action": "list"})), &Context { tokens: Tokens::default(), ..listed })
+            .await;
     assert_eq!(running.text.matches("running for").count(), 3, "{}", running.text);
     let asked = Instant::now();
     bench.context.jobs.end_all().await;

@@ -240,8 +240,7 @@ fn a_set_up_in_lines_that_is_skipped_or_cut_short_leaves_nothing_behind_and_the_
     let world = empty();
     let mut session = in_lines(&world);
     session.press("ctrl-c");
-    let ended = session.wait_for_end();
-    ended.assert_restored(0);
+    session.wait_for_end().assert_same_line();
     let mut session = in_lines(&world);
     session.send(b"\r");
     let ended = session.wait_for_end();

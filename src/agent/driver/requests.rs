@@ -85,7 +85,14 @@ impl Requests {
             }
         };
         self.drafts += 1;
-        Draft { number: self.drafts, config: Arc::clone(config), kept, new: speeches[kept..].to_vec(), instead, options }
+        Draft {
+            number: self.drafts,
+            config: Arc::clone(config),
+            kept,
+            new: speeches[kept..].to_vec(),
+            instead,
+            options,
+        }
     }
 
     /// Spells what is new, and returns the request.

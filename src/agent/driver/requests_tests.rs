@@ -31,7 +31,8 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let config = Arc::new(SessionConfig::default());
-        let mut scene = Self { ids: ids(), log: Vec::new(), requests: Requests::default(), config, album: Album::default() };
+        let mut scene =
+            Self { ids: ids(), log: Vec::new(), requests: Requests::default(), config, album: Album::default() };
         let blob = serde_json::from_value(serde_json::json!("0".repeat(64))).unwrap();
         let picture = Image { data: BlobRef { blob, bytes: 3 }, media_type: "image/png".to_owned(), name: None };
         scene.hear(Message { images: vec![picture], ..message(&scene.ids, Source::User, "Look.") });

@@ -22,8 +22,8 @@ use crate::engine::machine::Input;
 use crate::engine::update::{Level, Notice, Update};
 use crate::model::fold::SessionState;
 use crate::model::task::{Status, TaskNode};
-use crate::store::{RealDisk, Sessions};
 use crate::store::replace::replace;
+use crate::store::{RealDisk, Sessions};
 
 /// How long after a change the files are read: an editor, and git, make several.
 const READ_AFTER: Duration = Duration::from_millis(200);
@@ -235,7 +235,9 @@ impl Driver {
         let new = self.take_plans(found);
         if !new.is_empty() {
             let (sessions, incoming) = (self.parts.store.sessions().clone(), self.parts.incoming.clone());
-            tokio::task::spawn_blocking(move || incoming.send(Incoming::Sessions(states(&sessions, new))));
+            tokio::task::spawn_blocking(move || {
+                let _ = incoming.send(Incoming::Sessions(states(&sessions, new)));
+            });
         }
     }
 

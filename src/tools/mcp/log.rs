@@ -45,7 +45,7 @@ impl Log {
             }
             unsaid.extend_from_slice(&pending.bytes);
             let bytes = if closed { std::mem::take(&mut unsaid) } else { whole_lines(&mut unsaid) };
-            self.write(self.clean(bytes)).await;
+            self.write(self.clean(&bytes)).await;
             if closed {
                 return;
             }
@@ -54,8 +54,8 @@ impl Log {
     }
 
     /// A server may repeat its token on its error stream.
-    fn clean(&self, bytes: Vec<u8>) -> Vec<u8> {
-        self.redactor.clean(&String::from_utf8_lossy(&bytes)).into_bytes()
+    fn clean(&self, bytes: &[u8]) -> Vec<u8> {
+        self.redactor.clean(&String::from_utf8_lossy(bytes)).into_bytes()
     }
 
     async fn write(&self, bytes: Vec<u8>) {

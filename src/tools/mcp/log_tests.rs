@@ -15,7 +15,7 @@ fn a_secret_does_not_slip_through_between_two_looks() {
     assert_eq!(whole_lines(&mut unsaid), b"a line\n");
     unsaid.extend(b"sesame in it\n");
     let log = Log::new(PathBuf::new(), redactor());
-    assert_eq!(log.clean(whole_lines(&mut unsaid)), b"with **** in it\n");
+    assert_eq!(log.clean(&whole_lines(&mut unsaid)), b"with **** in it\n");
     unsaid.extend(vec![b'x'; LONGEST_LINE + 1]);
     assert_eq!(whole_lines(&mut unsaid).len(), LONGEST_LINE + 1, "one without an end is not waited for for ever");
 }

@@ -17,6 +17,8 @@ pub struct Find {
     /// What the answer that is waited for, or that is shown, was asked with.
     asked: Option<Question>,
     waiting: bool,
+    /// Whether the best place is to be gone to as soon as it is found.
+    hurried: bool,
     found: Found,
     /// Why nothing could be looked for.
     pub problem: Option<String>,
@@ -33,13 +35,14 @@ impl Find {
         }
         self.asked = Some(question.clone());
         self.waiting = true;
+        self.hurried = false;
         Some(question)
     }
 
-    /// Takes in an answer. One to an older question is of no use any more.
-    pub fn answer(&mut self, asked: &Question, found: Result<Found, String>) {
+    /// Takes in an answer. One to an older question is of no use any more. Tells whether it was of use.
+    pub fn answer(&mut self, asked: &Question, found: Result<Found, String>) -> bool {
         if self.asked.as_ref() != Some(asked) {
-            return;
+            return false;
         }
         self.waiting = false;
         self.cursor = Cursor::default();
@@ -47,6 +50,18 @@ impl Find {
             Ok(found) => (found, None),
             Err(problem) => (Found::default(), Some(problem)),
         };
+        true
+    }
+
+    /// Takes note that the person did not wait for the answer. Tells whether there is one to be waited for.
+    pub fn hurry(&mut self) -> bool {
+        self.hurried = self.waiting;
+        self.waiting
+    }
+
+    /// Tells, once, whether the best place that was found is to be gone to.
+    pub fn is_hurried(&mut self) -> bool {
+        std::mem::take(&mut self.hurried) && !self.found.hits.is_empty()
     }
 
     pub fn hits(&self) -> &[Hit] {

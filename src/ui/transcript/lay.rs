@@ -15,6 +15,9 @@ use crate::theme::{Glyphs, Role};
 use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone};
 use crate::ui::words;
 
+/// The most bytes of a notice that are laid out.
+const NOTICE: usize = 8 * 1024;
+
 pub use prose::{last_printed, markdown_page, plain, prose};
 pub use tool::{Open, open, shown_name, subject};
 
@@ -277,8 +280,13 @@ fn notice(tone: Tone, text: &str, more: &str, page: &Page<'_>) -> Vec<Row> {
         (false, true) => page.glyphs.unfolded,
         (false, false) => page.glyphs.folded,
     };
+    // What is behind it says the rest; where nothing is, every word is said here.
     let text = sanitize::line(text).into_owned();
-    let mut rows = one_line(sign, role, vec![Span::new(text, role)], Vec::new(), page);
+    let mut rows = if more.is_empty() {
+        gutter(fold(plain(text::prefix(&text, NOTICE), role, page.room()), 4, page), sign, role)
+    } else {
+        one_line(sign, role, vec![Span::new(text, role)], Vec::new(), page)
+    };
     if page.unfolded && !more.is_empty() {
         rows.extend(gutter(prose::long(more, Role::Muted, page), " ", Role::Text));
     }

@@ -239,6 +239,25 @@ fn chosen_rows_are_copied_as_they_were_said() {
 }
 
 #[test]
+fn a_notice_is_read_to_its_end_and_a_huge_one_is_bounded() {
+    let rows = |text: &str, unfolded: bool| {
+        let kind = Kind::Notice {
+            tone: crate::ui::transcript::entry::Tone::Quiet,
+            text: text.to_owned(),
+            more: String::new(),
+        };
+        let entry = Entry::new(Id::Live(entry::Live::Text), Timestamp::EPOCH, 0, kind);
+        let rows = crate::ui::transcript::lay::rows(&entry, &Page { unfolded, ..page(40) });
+        rows.iter().map(crate::text::Row::shown).collect::<Vec<_>>()
+    };
+    let said = rows("The sub task \"Add a greeting\" ended its turn without saying that it is done.", false);
+    assert!(said.len() == 3 && said[2].contains("done."), "{said:#?}");
+    let huge = "word ".repeat(200_000);
+    assert!(rows(&huge, false).len() < 10);
+    assert!(rows(&huge, true).len() < 500);
+}
+
+#[test]
 fn a_huge_output_costs_no_more_than_what_is_shown() {
     let mut output = crate::ui::transcript::entry::Output::default();
     for _ in 0..200 {

@@ -76,7 +76,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         }
         Action::Withdraw => act_composer::withdraw(model, cx, out),
         Action::Cancel => ending::cancel(model, cx, out),
-        Action::SetUp => out.effect(Effect::SetUp),
+        Action::SetUp => ending::leave_for(model, "Set up anew?", Effect::SetUp, out),
         Action::Suspend => out.effect(Effect::Suspend),
         Action::Redraw => out.effect(Effect::Redraw),
         Action::Quit => ending::quit(model, cx, out),
@@ -403,5 +403,6 @@ fn yes(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             out.command(model, command, Expect::Plain(Some("done")), cx);
         }
         Deed::Quit => ending::leave(model, cx, out),
+        Deed::Leave(effect) => out.effect(effect),
     }
 }

@@ -3,6 +3,7 @@
 use crate::engine::command::{Command, StopScope};
 use crate::engine::update::Level;
 use crate::ui::action::Action;
+use crate::ui::effect::Effect;
 use crate::ui::layer::{Confirm, Deed, Layer};
 use crate::ui::layout::Pane;
 use crate::ui::model::{Expect, Model};
@@ -48,19 +49,32 @@ pub fn quit(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     if working == 0 {
         return leave(model, cx, out);
     }
+    confirm(model, "Quit?", working, Deed::Quit);
+}
+
+/// Leaves this project for something else. Its agents end with it, so while some are at work that is asked first.
+pub fn leave_for(model: &mut Model, title: &str, effect: Effect, out: &mut Out) {
+    match model.world.total().working {
+        0 => out.effect(effect),
+        working => confirm(model, title, working, Deed::Leave(effect)),
+    }
+}
+
+fn confirm(model: &mut Model, title: &str, working: usize, deed: Deed) {
     let agents = crate::base::text::count(working, "agent is", "agents are");
     let then = if working == 1 {
         "It is stopped, and goes on where it was next time."
     } else {
         "They are stopped, and go on where they were next time."
     };
-    model.layers.push(Layer::Confirm(Confirm {
-        title: "Quit?".to_owned(),
-        lines: vec![format!("{agents} at work."), then.to_owned()],
-        deed: Deed::Quit,
-    }));
+    let lines = vec![format!("{agents} at work."), then.to_owned()];
+    model.layers.push(Layer::Confirm(Confirm { title: title.to_owned(), lines, deed }));
 }
 
 pub fn leave(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     out.command(model, Command::Quit, Expect::Quit, cx);
 }
+
+#[cfg(test)]
+#[path = "ending_tests.rs"]
+mod tests;

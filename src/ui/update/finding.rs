@@ -46,14 +46,18 @@ pub fn answered(model: &mut Model, asked: &Question, found: Result<Found, String
         | Layer::Merge(_)
         | Layer::Rewind(_) => None,
     });
-    if let Some(find) = layer {
-        find.answer(asked, found);
+    let Some(find) = layer else { return };
+    if find.answer(asked, found) && find.is_hurried() && matches!(model.layers.last(), Some(Layer::Find(_))) {
+        accept(model);
     }
 }
 
-/// Goes to the chosen place.
+/// Goes to the chosen place. While what was typed last is still being looked for, that is what is meant.
 pub fn accept(model: &mut Model) {
     let Some(Layer::Find(find)) = model.layers.last_mut() else { return };
+    if find.hurry() {
+        return;
+    }
     let Some(hit) = find.chosen().cloned() else { return };
     let problem = if model.world.task(hit.task).is_none() {
         Some("that task is gone")

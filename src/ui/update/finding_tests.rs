@@ -136,3 +136,23 @@ fn words_from_outside_steer_no_terminal() {
     assert!(text.contains("needle") && text.contains("title"));
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}', '\u{9b}']) && !text.contains("52;c"));
 }
+
+#[test]
+fn whoever_does_not_wait_is_taken_to_what_was_typed_last() {
+    let mut screen = Screen::new(120, 40);
+    let (login, docs) = (screen.ids().login, screen.ids().docs);
+    screen.keys("ctrl-o").typed("par");
+    answer(&mut screen, vec![hit(login, None, Place::Title, "the parrot", "par")]);
+    screen.typed("ser").keys("enter");
+    assert!(screen.shows("search everything"), "what is shown is not what was typed");
+    answer(&mut screen, vec![hit(docs, None, Place::Title, "the parser", "parser")]);
+    assert!(screen.model.layers.is_empty() && screen.model.selected() == docs, "{}", screen.text());
+
+    // Nothing found is seen; and who goes on typing has changed their mind.
+    screen.keys("ctrl-o").typed("x").keys("enter");
+    answer(&mut screen, Vec::new());
+    assert!(screen.shows("nothing was found"), "{}", screen.text());
+    screen.typed("y").keys("enter").typed("z");
+    answer(&mut screen, vec![hit(login, None, Place::Title, "xyz", "xyz")]);
+    assert!(screen.shows("search everything") && screen.model.selected() == docs, "{}", screen.text());
+}

@@ -10,7 +10,7 @@ use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, Prompt, Pro
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, ProjectChoice};
 use crate::ui::update::act::{self, Accepted};
-use crate::ui::update::{Out, act_review, act_rewind, act_tree, go_to};
+use crate::ui::update::{Out, act_review, act_rewind, act_tree, ending, go_to};
 use crate::ui::words;
 
 fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
@@ -164,7 +164,11 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         Pick::MoveBelow { task, parent } => {
             out.command(model, Command::Move { task, parent, before: None }, Expect::Plain(None), cx);
         }
-        Pick::Project(project) => out.effect(Effect::OpenProject { project }),
+        // Who is there already need not leave.
+        Pick::Project(project) if project == model.world.project.id => {}
+        Pick::Project(project) => {
+            ending::leave_for(model, "Go to another project?", Effect::OpenProject { project }, out);
+        }
         Pick::File(file) => act_review::go_to_file(model, file, cx),
         Pick::Compare(range) => act_review::show(model, range, out),
         Pick::CompareFrom(turn) => act_review::open_compare_to(model, turn, cx),

@@ -83,10 +83,16 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Asserts that the line has the settings that it had.
+    #[track_caller]
+    pub fn assert_same_line(&self) {
+        assert_eq!(self.before, self.after, "the line settings");
+    }
+
     /// Asserts that the terminal is as it was: settings, modes, cursor.
     #[track_caller]
     pub fn assert_restored(&self, stays: usize) {
-        assert_eq!(self.before, self.after, "the line settings");
+        self.assert_same_line();
         self.traffic.assert_restored(stays);
     }
 }
