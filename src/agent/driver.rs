@@ -126,6 +126,7 @@ impl Mailbox {
 pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
     let sessions = setup.store.sessions().clone();
     let task = setup.task;
+    setup.store.mend(task).await?;
     let active = on_blocking_thread(move || sessions.active(task)).await?;
     let machine = Machine::new(&active.events, setup.limits.clone(), setup.ids.clone());
     let run = Run {

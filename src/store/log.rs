@@ -12,6 +12,15 @@ use crate::store::disk::{Disk, DiskFile, Open};
 use crate::store::scan::CHUNK;
 use crate::store::tail::{self, Tail};
 
+/// Whether the folder of a new log is made with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folder {
+    /// Nothing was ever kept there.
+    Make,
+    /// It has been there: if it is gone, so is everything in it, and a new one would hide that.
+    MustExist,
+}
+
 /// An open log.
 pub struct Log {
     path: PathBuf,
@@ -23,10 +32,10 @@ pub struct Log {
 
 impl Log {
     /// Opens the log at `path`, creates it if there is none, and puts right what a crash left behind.
-    pub fn open(disk: &dyn Disk, path: &Path, now: Timestamp) -> Result<Self, StoreError> {
+    pub fn open(disk: &dyn Disk, path: &Path, folder: Folder, now: Timestamp) -> Result<Self, StoreError> {
         let mut file = match disk.open(path, Open::Append) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create(disk, path)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create(disk, path, folder)?,
             Err(error) => return Err(StoreError::io("open", path)(error)),
         };
         let tail = tail::inspect(file.as_ref()).map_err(StoreError::io("read the end of", path))?;
@@ -110,8 +119,8 @@ impl Log {
     }
 }
 
-fn create(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, StoreError> {
-    if let Some(folder) = path.parent() {
+fn create(disk: &dyn Disk, path: &Path, folder: Folder) -> Result<Box<dyn DiskFile>, StoreError> {
+    if let Some(folder) = path.parent().filter(|_| folder == Folder::Make) {
         disk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
     }
     disk.open(path, Open::CreateNew).map_err(StoreError::io("create", path))

@@ -61,6 +61,11 @@ enum Command {
         copy: Box<dyn CopyPlan>,
         answer: Answer,
     },
+    /// Take what was never acknowledged out of a file that a failed write left in disorder.
+    Mend {
+        session: TaskId,
+        answer: oneshot::Sender<Result<(), StoreError>>,
+    },
     Quit,
 }
 
@@ -180,6 +185,14 @@ impl Store {
         plan: impl CopyPlan + 'static,
     ) -> Result<Vec<Event>, StoreError> {
         self.ask(|answer| Command::Copy { from, to, at: Some(at), copy: Box::new(plan), answer }).await
+    }
+
+    /// Returns when the session's file holds what was acknowledged and nothing else, so that it can be read. Where the disk
+    /// refused a write and could not take it back either, a line is left that nobody was told of; a reader must not meet it.
+    pub async fn mend(&self, session: TaskId) -> Result<(), StoreError> {
+        let (answer, done) = oneshot::channel();
+        self.inner.commands.send(Command::Mend { session, answer }).map_err(|_| StoreError::Closed)?;
+        done.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Ends the writer after everything that was asked before. Later requests are refused.

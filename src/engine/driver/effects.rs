@@ -34,15 +34,7 @@ impl Driver {
             }
             Effect::SendOnce { ticket, task, message, since } => {
                 tokio::spawn(async move {
-                    let (sessions, id) = (parts.store.sessions().clone(), message.id);
-                    let found = tokio::task::spawn_blocking(move || has_message(&sessions, task, id, since)).await;
-                    let sent = match found {
-                        Ok(Ok(true)) => Ok(()),
-                        Ok(Ok(false)) => parts.store.submit(task, None, vec![Body::from(*message)]).await.map(|_| ()),
-                        Ok(Err(error)) => Err(error),
-                        Err(_) => Err(StoreError::Closed),
-                    };
-                    parts.send(match sent {
+                    parts.send(match send_once(&parts, task, *message, since).await {
                         Ok(()) => Input::Appended { ticket },
                         Err(error) => Input::AppendFailed { ticket, reason: error.to_string() },
                     });
@@ -246,6 +238,17 @@ fn restored_note(restored: &git::Restored) -> String {
             format!("the worktree is back; its branch has moved on, so what was not committed stays in {archive}")
         }
     }
+}
+
+/// Puts a message into a session that does not have it.
+async fn send_once(parts: &Parts, task: TaskId, message: Message, since: EventId) -> Result<(), StoreError> {
+    parts.store.mend(task).await?;
+    let (sessions, id) = (parts.store.sessions().clone(), message.id);
+    let found = tokio::task::spawn_blocking(move || has_message(&sessions, task, id, since)).await;
+    if !found.map_err(|_| StoreError::Closed)?? {
+        parts.store.submit(task, None, vec![Body::from(message)]).await?;
+    }
+    Ok(())
 }
 
 /// Tells whether a session has a message among what came after `since`.

@@ -1,13 +1,15 @@
-//! The states of a task's files: kept after each turn that changed something, said in the session, and not for ever.
+//! The states of a task's files: kept after each turn that changed something, said in the session, and not for ever. A
+//! worktree that is gone by then is made again before the agent's next call.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 
-use super::Parts;
+use super::{Parts, launch, setup};
 use crate::agent::driver::Keeper;
 use crate::base::{RunId, TaskId, TurnId};
+use crate::engine::machine::{Input, LaunchOrder};
 use crate::engine::update::{Level, Notice, Update};
 use crate::git::snapshot::{self as git, FILE_CAP, Taken};
 use crate::model::event::{Body, Snapshot};
@@ -22,15 +24,18 @@ const PAGE: usize = 200;
 /// Keeps the states of one run.
 pub(super) struct TurnKeeper {
     pub(super) parts: Arc<Parts>,
-    pub(super) task: TaskId,
+    pub(super) order: Arc<LaunchOrder>,
+    pub(super) model: String,
     pub(super) run: RunId,
     pub(super) path: PathBuf,
 }
 
 impl TurnKeeper {
     fn keep_as(&self, turn: TurnId, first: bool) -> BoxFuture<'static, ()> {
-        let (parts, task, run, path) = (Arc::clone(&self.parts), self.task, self.run, self.path.clone());
+        let (parts, order, model) = (Arc::clone(&self.parts), Arc::clone(&self.order), self.model.clone());
+        let (task, run, path) = (order.node.id, self.run, self.path.clone());
         async move {
+            bring_back(&parts, &order, model).await;
             match parts.worktrees.take_snapshot(task, turn, &path, FILE_CAP).await {
                 // A crash may have come in between the state and the word on it.
                 Ok(Taken::Same(snapshot)) if first && !is_said(&parts, task, &snapshot.tree).await => {
@@ -52,6 +57,24 @@ impl TurnKeeper {
             }
         }
         .boxed()
+    }
+}
+
+/// Makes a worktree again that its agent, or anybody else, has taken away meanwhile, and tells the agent.
+async fn bring_back(parts: &Arc<Parts>, order: &LaunchOrder, model: String) {
+    let task = order.node.id;
+    let is_gone = |place: &crate::engine::machine::Place| !place.worktree.join(".git").exists();
+    if !order.place.as_ref().is_some_and(is_gone) {
+        return;
+    }
+    let back = match setup::worktree(parts, order).await {
+        Ok(ready) => launch::notify(parts, task, ready.notes).await,
+        Err(failure) => Err(failure),
+    };
+    // What was shown of its setup is over.
+    parts.send(Input::Launched { task, model });
+    if let Err(failure) = back {
+        tracing::warn!(%task, ?failure, "a worktree that was taken away could not be made again");
     }
 }
 

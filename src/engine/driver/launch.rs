@@ -126,7 +126,7 @@ async fn begun(parts: &Arc<Parts>, task: TaskId) -> Result<Begun, LaunchFailure>
 }
 
 /// Puts what an agent should know about its folder into its session.
-async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
+pub(super) async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
     let message = Message {
         id: MessageId::fresh(&parts.ids),
         from: Source::Notice,
@@ -170,7 +170,13 @@ fn setup(
         effort: profile.profile.effort.clone().or_else(|| parts.settings.effort.clone()),
     };
     let run = RunId::fresh(&parts.ids);
-    let keeper = TurnKeeper { parts: Arc::clone(parts), task: node.id, run, path: place_of(parts, order) };
+    let keeper = TurnKeeper {
+        parts: Arc::clone(parts),
+        order: Arc::new(order.clone()),
+        model: chosen.model.clone(),
+        run,
+        path: place_of(parts, order),
+    };
     let preparer = WorktreePreparer {
         card,
         worktree: ready.path,

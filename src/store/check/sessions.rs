@@ -8,7 +8,7 @@ use crate::model::event::{Body, Event};
 use crate::store::check::{Outcome, Repair, Report, Severity};
 use crate::store::disk::Disk;
 use crate::store::line::Parsed;
-use crate::store::log::Log;
+use crate::store::log::{Folder, Log};
 use crate::store::session::Sessions;
 use crate::store::{StoreError, line};
 
@@ -66,7 +66,7 @@ pub(super) fn check(
     if let Repair::Yes { now } = repair
         && tail.needs_healing()
     {
-        Log::open(disk, &path, now)?;
+        Log::open(disk, &path, Folder::MustExist, now)?;
     }
     tally.tell(report, &path);
     Ok(())

@@ -11,7 +11,7 @@ use crate::model::fold::SessionState;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::fork;
-use crate::store::log::Log;
+use crate::store::log::{Folder, Log};
 use crate::store::session::Sessions;
 use crate::store::writer::group::Group;
 use crate::store::writer::save::save;
@@ -34,6 +34,8 @@ pub(super) struct Actor {
     logs: BTreeMap<TaskId, OpenLog>,
     group: Group,
     uses: u64,
+    /// Whether the folder of the sessions may have to be made.
+    folder: Folder,
     /// When the oldest write that is not saved yet has to be. However busy the writer is, it does not move.
     save_by: Option<Instant>,
 }
@@ -50,7 +52,19 @@ impl Actor {
     pub(super) fn new(options: Options, sessions: Sessions, watch: Watch) -> Self {
         let Options { disk, clock, ids, durability, .. } = options;
         let (logs, group) = (BTreeMap::new(), Group::default());
-        Self { disk, clock, ids, sessions, durability, watch, logs, group, uses: 0, save_by: None }
+        Self {
+            disk,
+            clock,
+            ids,
+            sessions,
+            durability,
+            watch,
+            logs,
+            group,
+            uses: 0,
+            folder: Folder::Make,
+            save_by: None,
+        }
     }
 
     pub(super) fn run(mut self, inbox: &Receiver<Command>) {
@@ -99,9 +113,21 @@ impl Actor {
                 self.flush();
                 self.copy(from, to, at, copy.as_ref(), answer);
             }
+            Command::Mend { session, answer } => {
+                self.flush();
+                let _ = answer.send(self.mend(session));
+            }
             Command::Quit => return true,
         }
         false
+    }
+
+    /// Brings a log back to what was acknowledged, if a failed write left more in it.
+    fn mend(&mut self, session: TaskId) -> Result<(), StoreError> {
+        let Some(open) = self.logs.get_mut(&session).filter(|open| open.broken) else { return Ok(()) };
+        open.log.recover(self.disk.as_ref())?;
+        open.broken = false;
+        Ok(())
     }
 
     /// Stamps `bodies` and adds them to what will be written. On an error nothing was added.
@@ -176,6 +202,7 @@ impl Actor {
         at: Option<EventId>,
         plan: &dyn CopyPlan,
     ) -> Result<Vec<Event>, StoreError> {
+        self.mend(from)?;
         let source = fork::source(&self.sessions, from, at)?;
         fork::check_target(&self.sessions, to)?;
         let head = self.open(to)?.log.head();
@@ -205,18 +232,16 @@ impl Actor {
         self.uses += 1;
         let uses = self.uses;
         if !self.logs.contains_key(&session) {
-            let log = Log::open(self.disk.as_ref(), &self.sessions.path(session), self.clock.now())?;
+            let log = Log::open(self.disk.as_ref(), &self.sessions.path(session), self.folder, self.clock.now())?;
+            self.folder = Folder::MustExist;
             if let Some(head) = log.head() {
                 self.ids.observe(head.ulid());
             }
             self.logs.insert(session, OpenLog { log, broken: false, used: uses });
         }
+        self.mend(session)?;
         let open = self.logs.get_mut(&session).ok_or(StoreError::Closed)?;
         open.used = uses;
-        if open.broken {
-            open.log.recover(self.disk.as_ref())?;
-            open.broken = false;
-        }
         Ok(open)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::save;
 use crate::base::{IdSource, SystemClock, TaskId, Timestamp};
 use crate::store::disk::{Disk, DiskFile, Open};
-use crate::store::log::Log;
+use crate::store::log::{Folder, Log};
 
 /// Sees who saves: a save returns once `together` of them are at it.
 #[derive(Default)]
@@ -87,7 +87,7 @@ fn logs(meeting: &Arc<Meeting>, count: usize) -> Vec<(TaskId, Log)> {
     let ids = IdSource::seeded(Arc::new(SystemClock), 7);
     let disk = MeetingDisk(meeting.clone());
     let open = |number: usize| {
-        let mut log = Log::open(&disk, &PathBuf::from(number.to_string()), Timestamp::EPOCH).unwrap();
+        let mut log = Log::open(&disk, &PathBuf::from(number.to_string()), Folder::Make, Timestamp::EPOCH).unwrap();
         log.write(b"{}\n").unwrap();
         (TaskId::fresh(&ids), log)
     };
