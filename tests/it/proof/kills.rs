@@ -76,7 +76,11 @@ fn play_all(size: Size, seed: u64, wanted: usize) {
         all.slowest_start = all.slowest_start.max(tally.slowest_start);
         crews += 1;
     }
-    println!("{crews} crews of {}: {all:?}; each came to the same ({:.0} s)", size.agents, begun.elapsed().as_secs_f64());
+    println!(
+        "{crews} crews of {}: {all:?}; each came to the same ({:.0} s)",
+        size.agents,
+        begun.elapsed().as_secs_f64()
+    );
 }
 
 #[test]
