@@ -152,7 +152,7 @@ impl Screen {
         let shown = Arc::new(Shown::default());
         let (watched, mut output) = (Arc::clone(&shown), pair.master.try_clone_reader()?);
         std::thread::spawn(move || {
-            let mut piece = [0; 1 << 16];
+            let mut piece = vec![0; 1 << 16];
             while let Ok(read @ 1..) = output.read(&mut piece) {
                 watched.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..read]);
                 watched.more.notify_all();
