@@ -82,7 +82,6 @@ pub struct Confirm {
 
 /// What a yes sets off.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there is one of them at a time")]
 pub enum Deed {
     Command(Command),
     Quit,
