@@ -37,6 +37,7 @@ mod smudge;
 pub mod snapshot;
 pub mod status;
 pub(crate) mod step;
+pub mod tree;
 pub mod worktree;
 mod worktree_files;
 

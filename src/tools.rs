@@ -26,6 +26,7 @@ mod place;
 mod read_file;
 mod read_tracker;
 mod registry;
+pub mod replay;
 mod reply;
 mod search;
 mod spelling;

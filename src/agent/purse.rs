@@ -42,7 +42,7 @@ impl Account {
 
     /// Changes the limit for everybody who pays from this, those who wait included.
     pub fn set_limit(&self, limit: MicroUsd) {
-        self.state.send_modify(|balance| balance.limit = limit);
+        self.state.send_if_modified(|balance| std::mem::replace(&mut balance.limit, limit) != limit);
     }
 
     /// Takes what the sessions say was spent. While somebody pays from this, they may not say all of it yet.

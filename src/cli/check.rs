@@ -72,7 +72,7 @@ fn registered(
     all: bool,
 ) -> Result<Vec<Checked>, Failure> {
     let located = if all { None } else { here.try_located(home)? };
-    if let (None, false, Ok(place)) = (&located, all, here.repository()) {
+    if let (None, false, false, Ok(place)) = (&located, all, listed.is_empty(), here.repository()) {
         console.line(&format!(
             "note: {} is not registered yet (`mxd init` does that); these are the projects that are",
             place.top.display()

@@ -21,6 +21,9 @@ pub struct Args {
     /// What one turn changed, by its number: 3. From after one to after another: 3..5. From after one to now: 3..
     #[arg(long, value_name = "TURN")]
     turn: Option<String>,
+    /// Of that turn, only what one of its calls changed, by its number: 2.
+    #[arg(long, value_name = "EDIT", requires = "turn")]
+    edit: Option<usize>,
     /// What changed since you last looked at it on the screen.
     #[arg(long, conflicts_with = "turn")]
     look: bool,
@@ -45,7 +48,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let whitespace = if args.ignore_whitespace { Whitespace::Ignored } else { Whitespace::Counts };
     let found = looked.block_on(async |looked| {
         let range = match &args.turn {
-            Some(name) => range(&looked.reader.turns(looked.spot.task).await?, name)?,
+            Some(name) => range(&looked.reader.turns(looked.spot.task).await?, name, args.edit)?,
             None if args.look => Range::Look,
             None => Range::Base,
         };
@@ -120,9 +123,13 @@ pub fn turn(turns: &[TurnView], name: &str) -> Result<TurnId, Fault> {
     })
 }
 
-fn range(turns: &[TurnView], name: &str) -> Result<Range, Fault> {
+fn range(turns: &[TurnView], name: &str, edit: Option<usize>) -> Result<Range, Fault> {
     match name.split_once("..") {
-        None => Ok(Range::Turn { turn: turn(turns, name)? }),
+        None => Ok(match edit {
+            Some(number) => Range::Edit { turn: turn(turns, name)?, number },
+            None => Range::Turn { turn: turn(turns, name)? },
+        }),
+        Some(_) if edit.is_some() => Err(Fault::user("an edit belongs to one turn: `mxd diff TASK --turn 3 --edit 2`")),
         Some((from, "")) => Ok(Range::Since { turn: turn(turns, from)? }),
         Some((from, to)) => Ok(Range::Between { from: turn(turns, from)?, to: turn(turns, to)? }),
     }

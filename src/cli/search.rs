@@ -56,7 +56,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         below,
         since: args.since.as_deref().map(when).transpose()?,
         until: args.until.as_deref().map(when).transpose()?,
-        limit: args.limit,
+        limit: args.limit.max(1),
     };
     let found = search_of(&located).find(tree.as_ref(), &question)?;
     for hit in &found.hits {

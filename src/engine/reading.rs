@@ -1,6 +1,7 @@
 //! Reading a task's work: differences, turns, what a merge or a rewind would do. Changes nothing that anybody works with,
 //! needs no engine, and runs off the machine's thread.
 
+mod edits;
 mod history;
 mod previews;
 
@@ -109,6 +110,11 @@ impl Reader {
                 let history = self.history(spot.task).await?;
                 let (before, after) = history.around(turn)?;
                 (tree(before), tree(after), ("before".to_owned(), format!("turn {}", history.number(turn)?)))
+            }
+            Range::Edit { turn, number } => {
+                let (before, after) = self.around_edit(spot, &checkout, turn, number).await?;
+                let turn = self.history(spot.task).await?.number(turn)?;
+                (tree(before), tree(after), ("before".to_owned(), format!("edit {number} of turn {turn}")))
             }
             Range::Between { from, to } => {
                 let history = self.history(spot.task).await?;

@@ -20,6 +20,8 @@ pub enum Range {
     Base,
     /// What one turn changed.
     Turn { turn: TurnId },
+    /// What one call of a turn changed: which of those that may have changed files, counted from one.
+    Edit { turn: TurnId, number: usize },
     /// From after one turn to after another.
     Between { from: TurnId, to: TurnId },
     /// From after a turn to now.
@@ -105,6 +107,9 @@ pub struct TurnView {
     /// The tools that it called, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
+    /// Those of them that may have changed files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditView>,
     /// Whether it changed files.
     pub changed: bool,
     /// The state of the files after it, as a git tree, if one was kept by then.
@@ -112,6 +117,23 @@ pub struct TurnView {
     pub state: Option<String>,
     /// The last event that belongs to it.
     pub event: EventId,
+}
+
+/// A call that may have changed files, as one is chosen from a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EditView {
+    /// Counted from one, within its turn.
+    pub number: usize,
+    pub tool: String,
+    /// The file or the command.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub what: String,
+}
+
+impl std::fmt::Display for EditView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "edit {}: {} {}", self.number, self.tool, self.what)
+    }
 }
 
 /// Where a task's work goes.

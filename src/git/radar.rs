@@ -1,20 +1,23 @@
 //! Which live branches would conflict with each other, found while they are still being worked on.
 //!
 //! Every pair is merged in memory once per pair of commits; what is known is kept. Pairs that changed no file in common
-//! need no merge at all.
+//! need no merge at all. Where somebody is at work, the files of their last snapshot count as if they were committed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::{Oid, Repository};
+use git2::{Commit, Oid, Repository, Signature, Time, build::TreeUpdateBuilder};
 
 use super::conflict;
 use super::error::{Error, blocking};
-use super::program::Checkout;
+use super::program::{Checkout, OURSELVES};
 use super::refs;
+use super::snapshot::SNAPSHOTS;
+use super::worktree_files;
+use crate::base::TaskId;
 
 /// Two branches that would conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,18 +37,30 @@ pub struct Radar {
 type Known = HashMap<(Oid, Oid), Arc<[PathBuf]>>;
 
 impl Radar {
-    /// Returns the pairs of these branches that would conflict. Branches that do not exist are passed over. Two calls at
-    /// once are harmless and wasteful.
-    pub async fn clashes(&self, checkout: &Checkout, branches: &[String]) -> Result<Vec<Clash>, Error> {
+    /// Returns the pairs of these branches that would conflict. Branches that do not exist are passed over. `at_work`: whose
+    /// files count with what is not committed yet, by their branch. Two calls at once are harmless and wasteful.
+    pub async fn clashes(
+        &self,
+        checkout: &Checkout,
+        branches: &[String],
+        at_work: &BTreeMap<String, TaskId>,
+    ) -> Result<Vec<Clash>, Error> {
         let (radar, checkout, branches) = (self.clone(), checkout.clone(), branches.to_vec());
-        blocking(move || radar.look(&checkout.open()?, &branches)).await
+        let at_work = at_work.clone();
+        blocking(move || radar.look(&checkout.open()?, &branches, &at_work)).await
     }
 
-    fn look(&self, repository: &Repository, branches: &[String]) -> Result<Vec<Clash>, Error> {
+    fn look(
+        &self,
+        repository: &Repository,
+        branches: &[String],
+        at_work: &BTreeMap<String, TaskId>,
+    ) -> Result<Vec<Clash>, Error> {
         let mut tips = Vec::new();
         for branch in branches {
             if let Some(tip) = refs::branch_tip(repository, branch)? {
-                tips.push((branch, tip));
+                let unsaved = at_work.get(branch).map(|task| uncommitted(repository, *task, tip)).transpose()?;
+                tips.push((branch, unsaved.flatten().unwrap_or(tip)));
             }
         }
         let mut changes = Changes { repository, known: HashMap::new() };
@@ -78,6 +93,75 @@ impl Radar {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(pair, Arc::clone(&files));
         files
     }
+}
+
+/// How many files may differ from the last commit to be looked at.
+const MOST_CHANGES: usize = 2_000;
+
+/// Returns the last snapshot of a task as a commit on top of its branch, in the form in which it would be committed. Nothing:
+/// the branch has moved on since, or has everything.
+fn uncommitted(repository: &Repository, task: TaskId, tip: Oid) -> Result<Option<Oid>, Error> {
+    let failed = Error::read(repository.path());
+    let mut last: Option<(Vec<u8>, Commit<'_>)> = None;
+    for found in repository.references_glob(&format!("{SNAPSHOTS}{task}/*")).map_err(&failed)?.flatten() {
+        let name = found.name_bytes().to_vec();
+        // The names begin with the time.
+        if last.as_ref().is_none_or(|(latest, _)| *latest < name) {
+            last = Some((name, found.peel_to_commit().map_err(&failed)?));
+        }
+    }
+    let Some((_, snapshot)) = last.filter(|(_, snapshot)| snapshot.parent_id(0).ok() == Some(tip)) else {
+        return Ok(None);
+    };
+    let base = repository.find_commit(tip).map_err(&failed)?;
+    let (before, now) = (base.tree().map_err(&failed)?, snapshot.tree().map_err(&failed)?);
+    let changes = worktree_files::changes(repository, &before, &now)?;
+    if changes.is_empty() || changes.len() > MOST_CHANGES {
+        return Ok(None);
+    }
+    let mut update = TreeUpdateBuilder::new();
+    for change in &changes {
+        match change.wanted {
+            Some((id, mode)) => {
+                let old = before.get_path(&change.path).ok().map(|entry| entry.id());
+                update.upsert(&change.path, committed_form(repository, old, id)?, mode);
+            }
+            None => {
+                update.remove(&change.path);
+            }
+        }
+    }
+    let tree = update.create_updated(repository, &before).map_err(&failed)?;
+    if tree == before.id() {
+        return Ok(None);
+    }
+    // Always the same commit for the same files: what is known of it is found again.
+    let author = Signature::new(OURSELVES.0, OURSELVES.1, &Time::new(0, 0)).map_err(&failed)?;
+    let tree = repository.find_tree(tree).map_err(&failed)?;
+    let made = repository.commit(None, &author, &author, "mxd: not committed yet", &tree, &[&base]).map_err(&failed)?;
+    Ok(Some(made))
+}
+
+/// Returns a file as git would store it. Snapshots have the bytes of the disk, where lines may end as on Windows although
+/// the repository's do not.
+fn committed_form(repository: &Repository, old: Option<Oid>, new: Oid) -> Result<Oid, Error> {
+    let has_returns = |content: &[u8]| content.windows(2).any(|pair| pair == b"\r\n");
+    let Some(old) = old.and_then(|old| repository.find_blob(old).ok()) else { return Ok(new) };
+    let Ok(blob) = repository.find_blob(new) else { return Ok(new) };
+    if blob.is_binary() || has_returns(old.content()) || !has_returns(blob.content()) {
+        return Ok(new);
+    }
+    let mut plain = Vec::with_capacity(blob.size());
+    for line in blob.content().split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\r\n") {
+            Some(words) => {
+                plain.extend_from_slice(words);
+                plain.push(b'\n');
+            }
+            None => plain.extend_from_slice(line),
+        }
+    }
+    repository.blob(&plain).map_err(Error::read(repository.path()))
 }
 
 /// What commits changed, remembered for the time of one look.

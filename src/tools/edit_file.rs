@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::base::Json;
 use crate::tools::bound;
 use crate::tools::fence::Slot;
 use crate::tools::names;
@@ -87,6 +88,12 @@ impl Handler for EditFile {
             Err(problem) => Reply::error(format!("{shown} was not changed: {problem}")),
         }
     }
+}
+
+/// Returns what a file becomes by an input, if that fits it.
+pub(super) fn replay(input: &Json, before: &[u8]) -> Option<Vec<u8>> {
+    let input: Input = input.read().ok()?;
+    apply(before, &input.edits).ok().map(|applied| applied.bytes)
 }
 
 fn diff(before: &[u8], after: &[u8], name: &str) -> String {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::base::Json;
 use crate::base::text::{count, size};
 use crate::process::output::line_breaks;
 use crate::tools::fence::Slot;
@@ -105,6 +106,12 @@ impl Handler for WriteFile {
         context.reads.saw(&path, Version::of(&after));
         Reply::text(text)
     }
+}
+
+/// Returns what a file becomes by an input.
+pub(super) fn replay(input: &Json) -> Option<Vec<u8>> {
+    let input: Input = input.read().ok()?;
+    Some(input.content.into_bytes())
 }
 
 /// The file that is about to be replaced.

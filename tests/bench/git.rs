@@ -120,7 +120,16 @@ fn radar(report: &mut Report, bench: &Bench) -> Outcome {
     let pairs: Vec<(usize, usize)> =
         (0..BRANCHES).flat_map(|one| (one + 1..BRANCHES).map(move |other| (one, other))).collect();
     let result = paired(
-        || Ok(bench.runtime.block_on(Radar::default().clashes(bench.worktrees.main(), &branches)).map(drop)?),
+        || {
+            Ok(bench
+                .runtime
+                .block_on(Radar::default().clashes(
+                    bench.worktrees.main(),
+                    &branches,
+                    &std::collections::BTreeMap::new(),
+                ))
+                .map(drop)?)
+        },
         || {
             for (one, other) in &pairs {
                 let mut command = Command::new("git");

@@ -107,7 +107,8 @@ impl Keeper for Forever {
 #[tokio::test]
 async fn an_interrupt_is_heard_by_a_tool_that_waits_for_its_turn() {
     let mock = mock([answer().tool(&tool("slow"), json!({"text": "a"}))]);
-    let stage = Stage { keeper: Some(Arc::new(Forever)), ..Stage::new(&mock.url(), Wire::Anthropic, TITLE) };
+    let mut stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
+    stage.keeper = Some(Arc::new(Forever));
     let mut run = begun(&stage).await;
     run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
         .await;

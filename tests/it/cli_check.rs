@@ -240,7 +240,7 @@ fn a_damaged_registry_gets_advice_that_can_help() {
     let ran = project.mxd(["check"]);
     assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{ran:?}");
     advises(&ran.out);
-    for found in ["is damaged", "maxDepth", torn.to_str().unwrap(), "1 event", "not in order"] {
+    for found in ["is damaged", "maxDepth", torn.to_str().unwrap(), "3 sessions, 4 events", "not in order"] {
         assert!(ran.out.contains(found), "{found}: {ran:?}");
     }
     fs::remove_file(&torn).unwrap();

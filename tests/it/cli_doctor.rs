@@ -149,7 +149,8 @@ fn of_a_bare_repository_a_clone_is_made_by_what_it_says() {
     let said = findings(&world, &bare, &["--offline"]);
     let finding = found(&said, "project", "is a bare repository").unwrap();
     let remedy = finding["remedies"][0]["run"].as_str().unwrap();
-    world.paste(&world.root(), &remedy.replace("FOLDER", "clone")).ok();
+    let cloned = world.paste(&world.root(), &remedy.replace("FOLDER", "clone"));
+    assert_eq!(cloned.code, 0, "{cloned:?}");
     let said = findings(&world, &world.root().join("clone"), &["--offline"]);
     assert!(found(&said, "project", "is not registered yet").is_some(), "{said:?}");
 }

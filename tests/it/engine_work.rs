@@ -88,6 +88,57 @@ fn every_turn_that_changed_files_is_kept_and_can_be_looked_at() {
 }
 
 #[test]
+fn one_edit_of_a_turn_is_told_from_the_others_where_that_is_certain() {
+    let world = World::new();
+    let write =
+        |path: &str, content: &str| json!({ "tool": "write_file", "input": { "path": path, "content": content } });
+    let edit = |path: &str, old: &str, new: &str| json!({ "tool": "edit_file", "input": { "path": path, "edits": [{ "old_string": old, "new_string": new }] } });
+    let shell = |command: &str| json!({ "tool": "bash", "input": { "command": command } });
+    let turns = json!([
+        { "calls": [write("src/a.txt", "one\ntwo\n"), write("b.txt", "b\n")] },
+        { "calls": [edit("src/a.txt", "one", "1"), edit("b.txt", "nothing", "x"), edit("b.txt", "b", "B"), shell("cat b.txt")] },
+        { "calls": [edit("src/a.txt", "1", "I"), shell("echo c > c.txt")] },
+        { "calls": [shell("echo d > d.txt"), shell("echo e > e.txt")] },
+        { "calls": [edit("b.txt", "B", "BB"), shell("while ! grep -q BB b.txt; do :; done; echo more >> b.txt")] },
+        bash("git add -A && git commit -q -m all"),
+        done("passed", "edited"),
+    ]);
+    play(&world, json!([root(json!([])), agent("Editor", turns)]));
+    let project = world.project("app");
+    project.new_task("Editor");
+    assert_eq!(project.run([]).code, 0, "{}", project.log("Editor"));
+    let id = project.id("Editor");
+    let show = |turn: &str, edit: &str| project.mxd(["diff", &id, "--turn", turn, "--edit", edit]);
+    let listed = self::turns(&project, "Editor");
+    let edits = listed[1]["edits"].as_array().unwrap();
+    let words: Vec<(u64, &str)> =
+        edits.iter().map(|edit| (edit["number"].as_u64().unwrap(), edit["what"].as_str().unwrap())).collect();
+    assert_eq!(words, [(1, "src/a.txt"), (3, "b.txt"), (4, "cat b.txt")], "one failed: {listed:#?}");
+
+    let made = show("1", "1").ok();
+    assert!(made.contains("+++ b/src/a.txt") && made.contains("+one\n+two\n") && !made.contains("b.txt"), "{made}");
+    let first = show("2", "1").ok();
+    assert!(first.contains("-one\n+1\n two\n") && !first.contains("b.txt"), "{first}");
+    let third = show("2", "3").ok();
+    assert!(third.contains("-b\n+B\n") && !third.contains("a.txt"), "{third}");
+    assert_eq!(show("2", "4").ok(), "", "it only looked");
+    let hint = show("2", "2").refused(3, "turn 2 has no edit 2");
+    assert!(hint.contains("edit 3: edit_file b.txt"), "{hint}");
+    // What a command did is what the file tools did not do.
+    assert!(show("3", "1").ok().contains("-1\n+I\n two\n"));
+    let command = show("3", "2").ok();
+    assert!(command.contains("+++ b/c.txt") && !command.contains("a.txt"), "{command}");
+    // What cannot be told apart is not made up.
+    for (turn, edit) in [("4", "1"), ("4", "2"), ("5", "1"), ("5", "2")] {
+        let refusal = show(turn, edit).refused(3, "cannot be told apart");
+        assert!(refusal.contains("--turn"), "{refusal}");
+    }
+    // A turn that did one thing is that thing.
+    assert_eq!(show("6", "1").ok(), project.mxd(["diff", &id, "--turn", "6"]).ok());
+    project.mxd(["diff", &id, "--turn", "1..2", "--edit", "1"]).refused(3, "belongs to one turn");
+}
+
+#[test]
 fn work_does_not_count_as_done_before_the_check_succeeds_and_the_receipt_stays() {
     let world = World::new();
     let turns = json!([

@@ -1,8 +1,10 @@
 //! Bringing branches together: preview, every way of doing it, refusals, undo, and crashes in between.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mxd::base::TurnId;
 use mxd::git::merge::{CheckoutFate, Conflict, ConflictKind, How, Landed, Landing, Recovered};
 use mxd::git::radar::Radar;
 use mxd::git::{Error, Wanted};
@@ -353,13 +355,50 @@ at_home! {
         }
         branches.push("gone".to_owned());
         let radar = Radar::default();
-        let clashes = radar.clashes(worktrees.main(), &branches).await.unwrap();
+        let clashes = radar.clashes(worktrees.main(), &branches, &BTreeMap::new()).await.unwrap();
         let pairs: Vec<(&str, &str)> = clashes.iter().map(|clash| (clash.one.as_str(), clash.other.as_str())).collect();
         assert!(pairs.contains(&(&branches[0], &branches[1])), "{clashes:?}");
         assert!(pairs.contains(&(&branches[3], &branches[4])), "{clashes:?}");
         let quiet = |branch: &String| !pairs.iter().any(|(one, other)| one == branch || other == branch);
         assert!(quiet(&branches[5]), "{clashes:?}");
         assert_eq!(clashes[0].files, [PathBuf::from("a.txt")]);
-        assert_eq!(radar.clashes(worktrees.main(), &branches).await.unwrap(), clashes);
+        assert_eq!(radar.clashes(worktrees.main(), &branches, &BTreeMap::new()).await.unwrap(), clashes);
+    }
+
+    async fn the_radar_sees_what_is_not_committed_yet_where_somebody_is_at_work() {
+        let scene = Scene::new();
+        fs::write(scene.top.join(".gitattributes"), "*.txt eol=crlf\n").unwrap();
+        scene.commit_all("attributes");
+        let worktrees = scene.worktrees().await;
+        let (one, other) = (scene.made(1).await, scene.made(2).await);
+        let keep = async |wanted: &Wanted, number: u64| {
+            let turn = TurnId::from_ulid(ulid::Ulid::from_parts(1_730_000_000_000 + number, 1));
+            worktrees.take_snapshot(wanted.task, turn, &wanted.path, 1 << 20).await.unwrap();
+        };
+        fs::write(one.path.join("a.txt"), "one\r\nfirst\r\nthree\r\n").unwrap();
+        commit_all(&one.path, "committed");
+        fs::write(other.path.join("a.txt"), "one\r\nsecond\r\nthree\r\n").unwrap();
+        fs::write(other.path.join("dir/b.txt"), "b\r\nmore\r\n").unwrap();
+        keep(&other, 1).await;
+        let branches = [one.branch.clone(), other.branch.clone()];
+        let radar = Radar::default();
+        let look = async |at_work: &[&Wanted]| {
+            let at_work = at_work.iter().map(|wanted| (wanted.branch.clone(), wanted.task)).collect();
+            radar.clashes(worktrees.main(), &branches, &at_work).await.unwrap()
+        };
+        assert_eq!(look(&[]).await, [], "nobody is at work there");
+        let clashes = look(&[&one, &other]).await;
+        assert_eq!(clashes.len(), 1);
+        assert_eq!(clashes[0].files, [PathBuf::from("a.txt")]);
+        let objects = git(&scene.top, ["count-objects"]);
+        assert_eq!(look(&[&one, &other]).await, clashes);
+        assert_eq!(git(&scene.top, ["count-objects"]), objects, "looking again leaves nothing behind");
+        // Line endings of the disk are no change.
+        fs::write(other.path.join("a.txt"), "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n").unwrap();
+        keep(&other, 2).await;
+        let far = look(&[&other]).await;
+        fs::write(other.path.join("a.txt"), "one\r\ntwo\r\nthree\r\n").unwrap();
+        keep(&other, 3).await;
+        assert_eq!(look(&[&other]).await, [], "{far:?}");
     }
 }

@@ -40,8 +40,7 @@ fn what_was_typed_last_is_what_is_looked_for_and_enter_goes_there() {
     session.wait_for("the dialog to go", |screen| !text(screen).contains("search everything"));
     session.wait_for_text("message Plant plums");
 
-    // From the tasks, with a letter; what was said is found where it was said.
-    session.press("esc");
+    // From the transcript, with a letter; what was said is found where it was said.
     session.press("S");
     session.wait_for_text("search everything");
     session.send(b"hazel");

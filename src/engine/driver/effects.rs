@@ -175,6 +175,7 @@ impl Driver {
                 self.measure(task);
                 self.sweep_soon();
             }
+            Body::Snapshot(_) => self.sweep_soon(),
             Body::Message(Message { id, from: Source::CrossProject { .. }, .. }) => self.parts.post.received(*id),
             _ => {}
         }

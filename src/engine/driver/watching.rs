@@ -79,11 +79,15 @@ impl Driver {
     pub(super) fn sweep(&mut self) {
         let mut live = self.machine.live_branches();
         live.truncate(MOST_BRANCHES);
+        let at_work: Vec<TaskId> =
+            live.iter().map(|(task, _)| *task).filter(|task| self.machine.has_run(*task)).collect();
         let parts = Arc::clone(&self.parts);
         let work = async move {
             let branches: Vec<String> = live.iter().map(|(_, branch)| branch.clone()).collect();
+            let working = live.iter().filter(|(task, _)| at_work.contains(task));
+            let working = working.map(|(task, branch)| (branch.clone(), *task)).collect();
             let turn = parts.measuring.acquire().await;
-            let found = parts.radar.clashes(parts.worktrees.main(), &branches).await;
+            let found = parts.radar.clashes(parts.worktrees.main(), &branches, &working).await;
             drop(turn);
             let clashes = found.inspect_err(|error| tracing::debug!(%error, "branches could not be compared"));
             let owner = |branch: &str| live.iter().find(|(_, name)| name == branch).map(|(task, _)| *task);

@@ -73,6 +73,11 @@ impl Machine {
         self.tree.all().filter(is_live).filter_map(|node| Some((node.id, node.branch.clone()?))).collect()
     }
 
+    /// Tells whether an agent is there for a task.
+    pub fn has_run(&self, task: TaskId) -> bool {
+        self.lives.get(&task).is_some_and(|life| life.run.is_some())
+    }
+
     /// Takes note of which tasks' branches would conflict.
     pub fn set_clashes(&mut self, pairs: &[(TaskId, TaskId, Vec<String>)]) {
         let mut clashes: BTreeMap<TaskId, Vec<Clash>> = BTreeMap::new();

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::no_turn;
+use super::{edits, no_turn};
 use crate::base::{EventId, Fault, MessageId, TaskId, TurnId, text};
-use crate::engine::review::TurnView;
+use crate::engine::review::{EditView, TurnView};
 use crate::model::event::{Body, Event};
 use crate::model::message::{Message, Source};
 use crate::model::work::Work;
 use crate::store::{Sessions, StoreError};
-use crate::tools::names;
+use crate::tools::{names, replay};
 
 /// How long a line is that stands for what was said.
 const LINE: usize = 120;
@@ -36,6 +36,9 @@ pub struct History {
     messages: BTreeMap<MessageId, Message>,
     said: String,
     calls: Vec<String>,
+    edits: Vec<EditView>,
+    /// Which of the last turn's edits a call is.
+    numbers: BTreeMap<String, usize>,
     open: Vec<String>,
     prompt: (String, Option<MessageId>),
     before: Option<EventId>,
@@ -65,6 +68,13 @@ impl History {
             Body::ToolCall(call) => {
                 self.calls.push(names::shown(&call.name).into_owned());
                 self.open.push(call.call.clone());
+                if replay::may_write(&call.name) {
+                    if self.edits.is_empty() {
+                        self.numbers.clear();
+                    }
+                    self.numbers.insert(call.call.clone(), self.edits.len() + 1);
+                    self.edits.push(edits::view(self.edits.len() + 1, call));
+                }
             }
             Body::TurnEnded(end) => {
                 let (prompt, message) = std::mem::take(&mut self.prompt);
@@ -76,6 +86,7 @@ impl History {
                     message,
                     said: std::mem::take(&mut self.said),
                     calls: std::mem::take(&mut self.calls),
+                    edits: std::mem::take(&mut self.edits),
                     changed: false,
                     state: self.last.clone(),
                     event: event.id,
@@ -86,6 +97,11 @@ impl History {
                 self.open.retain(|call| *call != result.call);
                 if let Some(turn) = self.turns.last_mut().filter(|_| self.open.len() < open) {
                     turn.event = event.id;
+                    // A file tool that fails changes nothing.
+                    let number = self.numbers.get(&result.call).copied();
+                    if result.is_error && replay::is_file_tool(&result.name) {
+                        turn.edits.retain(|edit| Some(edit.number) != number);
+                    }
                 }
             }
             Body::Snapshot(kept) => self.kept(kept.turn, &kept.tree),

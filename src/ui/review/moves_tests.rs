@@ -101,3 +101,22 @@ fn a_row_and_its_mark_lead_to_each_other() {
         }
     }
 }
+
+#[test]
+fn of_a_file_with_a_hundred_thousand_rows_only_those_in_sight_are_made() {
+    let lines = |mark: char| (0..50_000).map(move |line| format!("{mark}line {line} {mark}\n"));
+    let head = "diff --git a/big b/big\n--- a/big\n+++ b/big\n@@ -1,50000 +1,50000 @@\n".to_owned();
+    let patch: String = std::iter::once(head).chain(lines('-')).chain(lines('+')).collect();
+    let state = review(crate::text::diff::parse(&patch));
+    let map = laid(&state, COLUMNS);
+    assert!(map.len >= 100_000, "{}", map.len);
+    let rows = state.maker(&map, &crate::theme::Glyphs::UNICODE, |make| map.window(70_000..70_000 + HEIGHT, make));
+    assert_eq!(rows.len(), HEIGHT);
+    assert!(rows[0].1.shown().contains("line 1999"), "{}", rows[0].1.shown());
+    // Looking again, and going far, lays nothing out anew.
+    let again = laid(&state, COLUMNS);
+    let shared = |one: &Laid, other: &Laid| {
+        one.files[0].rows.as_ref().zip(other.files[0].rows.as_ref()).is_some_and(|(a, b)| std::sync::Arc::ptr_eq(a, b))
+    };
+    assert!(shared(&map, &again));
+}

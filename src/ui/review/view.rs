@@ -75,6 +75,7 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
         let words = match state.request.range {
             Range::Base => "Nothing has changed.",
             Range::Turn { .. } => "This turn changed no file.",
+            Range::Edit { .. } => "This edit changed no file.",
             Range::Between { .. } => "Nothing has changed between these turns.",
             Range::Since { .. } | Range::Look => "Nothing has changed since.",
         };

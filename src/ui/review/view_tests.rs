@@ -1,6 +1,6 @@
 use ulid::Ulid;
 
-use crate::base::{EventId, MessageId, Timestamp, TurnId};
+use crate::base::{EventId, Fault, MessageId, Timestamp, TurnId};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::review::{
     Clash, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, FileStatus, Goal,
@@ -180,6 +180,7 @@ fn turn_id(number: u128) -> TurnId {
 
 fn turns() -> Vec<TurnView> {
     let turn = |number: usize, prompt: &str, said: &str, calls: &[&str], changed: bool| TurnView {
+        edits: Vec::new(),
         turn: turn_id(number as u128),
         number,
         at: Timestamp::from_millis(1_794_808_000_000 + 60_000 * i64::try_from(number).unwrap()),
@@ -289,11 +290,20 @@ fn conflicts_dirt_and_failed_checks_are_named_and_refused() {
         receipt: Some(receipt(101)),
         ..preview(&screen)
     };
+    let again = bad.clone();
     previewed(&mut screen, bad);
     screen.assert_looks("merge-conflicts-120x40");
     screen.keys("enter");
     assert_eq!(screen.commands(), []);
     assert!(screen.shows("commit them or put them away"));
+    screen.keys("e e");
+    let solved = |effect: &&Effect| matches!(effect, Effect::SolveConflicts { goal: Goal::Above, how: How::Merge, .. });
+    assert_eq!(screen.effects.iter().filter(solved).count(), 1, "once: {:?}", screen.effects);
+    let Some(Effect::SolveConflicts { tag, .. }) = screen.effects.iter().find(solved).cloned() else { panic!() };
+    screen.msg(Msg::Reply { tag, outcome: Err(Fault::user("nothing was merged: 1 file still has conflict marks")) });
+    assert!(screen.shows("still has conflict marks"), "the dialog says why");
+    previewed(&mut screen, again);
+
     screen.keys("t");
     let commands = screen.commands();
     assert!(

@@ -14,8 +14,9 @@ use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
 use crate::ui::setup::{Page, State};
 
-/// How wide the page is at most.
+/// How wide and how high the page is at most.
 const COLUMNS: u16 = 88;
+const ROWS: u16 = 24;
 /// Columns and rows below which a page cannot be read.
 const LEAST: (u16, u16) = (30, 10);
 
@@ -28,7 +29,9 @@ pub fn view(state: &State, cx: &Cx<'_>, frame: &mut Frame<'_>) {
         return Sheet { buffer: frame.buffer_mut(), area: screen, y: 0, cx }.text(&words, Role::Text);
     }
     let wide = COLUMNS.min(screen.width);
-    let area = Rect { x: screen.x + (screen.width - wide) / 2, width: wide, height: screen.height - 1, ..screen };
+    let high = ROWS.min(screen.height - 1);
+    let (x, y) = (screen.x + (screen.width - wide) / 2, screen.y + (screen.height - 1 - high) / 3);
+    let area = Rect { x, y, width: wide, height: high };
     let title = Line::from("Matrix: set up");
     let inner = paint::frame(frame.buffer_mut(), area, theme, Edge::Focused, &title, &Line::default());
     let mut page = Sheet {
@@ -113,11 +116,11 @@ impl Sheet<'_, '_> {
 
 fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
     if state.page == Page::Ways {
-        state.start.found.iter().for_each(|line| page.text(line, Role::Text));
+        state.start.found.iter().for_each(|line| page.text(line, Role::Muted));
         page.gap();
     }
     let (title, note) = state.heading();
-    page.text(&title, Role::Title);
+    page.text(&title, Role::Strong);
     if let Some(note) = note {
         page.text(&note, Role::Muted);
     }
@@ -131,6 +134,8 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
             for (at, way) in state.start.ways.iter().enumerate() {
                 page.choice(&way.label, &way.note, at == state.cursor.chosen);
             }
+            page.gap();
+            page.text("No key at hand? Esc skips this, and `mxd demo` plays the whole job without one.", Role::Muted);
             None
         }
         Page::Address => page.field(&state.address, "http://"),

@@ -238,6 +238,13 @@ pub fn open_compare(model: &mut Model, turns: Result<Vec<TurnView>, Fault>, cx: 
         let pick = Pick::Compare(Range::Turn { turn: turn.turn });
         items.push(item(review::turn_words(turn), time(turn), "What one turn did", pick));
     }
+    // A turn that did one thing is that thing.
+    for turn in changing.iter().rev().filter(|turn| turn.edits.len() > 1) {
+        for edit in &turn.edits {
+            let pick = Pick::Compare(Range::Edit { turn: turn.turn, number: edit.number });
+            items.push(item(format!("turn {}, {edit}", turn.number), time(turn), "What one edit did", pick));
+        }
+    }
     for turn in changing.iter().rev() {
         let pick = Pick::CompareFrom(turn.turn);
         items.push(item(format!("after {}, up to …", review::turn_words(turn)), time(turn), "Between two turns", pick));

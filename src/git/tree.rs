@@ -1,0 +1,53 @@
+//! Trees that were never on any disk: a state of the files with one of them changed. Written as objects that nothing
+//! points at.
+
+use std::path::Path;
+
+use git2::{FileMode, Oid, build::TreeUpdateBuilder};
+
+use super::error::{Error, blocking};
+use super::program::Checkout;
+
+/// Returns a tree in which one file is what `change` makes of it. Nothing: it is no file there, or `change` knows nothing
+/// better.
+pub async fn with_changed(
+    checkout: &Checkout,
+    tree: &str,
+    path: &Path,
+    change: impl FnOnce(Option<&[u8]>) -> Option<Vec<u8>> + Send + 'static,
+) -> Result<Option<String>, Error> {
+    let (checkout, tree, path) = (checkout.clone(), tree.to_owned(), path.to_owned());
+    blocking(move || {
+        let repository = checkout.open()?;
+        let failed = Error::read(&checkout.path);
+        let id = Oid::from_str(&tree).map_err(|_| Error::NoCommit(tree.clone()))?;
+        let whole = repository.find_tree(id).map_err(|_| Error::NoCommit(tree.clone()))?;
+        let entry = whole.get_path(&path).ok();
+        let mode = match entry.as_ref().map(git2::TreeEntry::filemode) {
+            None => FileMode::Blob,
+            Some(mode) if mode == i32::from(FileMode::Blob) => FileMode::Blob,
+            Some(mode) if mode == i32::from(FileMode::BlobExecutable) => FileMode::BlobExecutable,
+            Some(_) => return Ok(None),
+        };
+        let before = entry.map(|entry| repository.find_blob(entry.id())).transpose().map_err(&failed)?;
+        let Some(after) = change(before.as_ref().map(git2::Blob::content)) else { return Ok(None) };
+        let blob = repository.blob(&after).map_err(&failed)?;
+        let mut update = TreeUpdateBuilder::new();
+        update.upsert(&path, blob, mode);
+        let made = update.create_updated(&repository, &whole).map_err(&failed)?;
+        Ok(Some(made.to_string()))
+    })
+    .await
+}
+
+/// Returns the content of a file in a tree by its id, and its mode. Nothing: it has none.
+pub async fn file(checkout: &Checkout, tree: &str, path: &Path) -> Result<Option<(String, i32)>, Error> {
+    let (checkout, tree, path) = (checkout.clone(), tree.to_owned(), path.to_owned());
+    blocking(move || {
+        let repository = checkout.open()?;
+        let id = Oid::from_str(&tree).map_err(|_| Error::NoCommit(tree.clone()))?;
+        let whole = repository.find_tree(id).map_err(|_| Error::NoCommit(tree.clone()))?;
+        Ok(whole.get_path(&path).ok().map(|entry| (entry.id().to_string(), entry.filemode())))
+    })
+    .await
+}
