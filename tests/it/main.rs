@@ -96,7 +96,8 @@ mod mcp_support;
 mod mock_validator;
 #[cfg(test)]
 mod profiles;
-#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod proof;
 #[cfg(test)]
 mod store_check;

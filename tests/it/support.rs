@@ -2,7 +2,8 @@
 
 #[cfg(test)]
 pub mod dice;
-#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub mod meddler;
 #[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
 pub mod mock;

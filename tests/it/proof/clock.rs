@@ -23,10 +23,10 @@ fn a_clock_that_jumps_back_and_forth_changes_nothing() {
     let mut command = shop.house.command(&["run", "--json", shop::GOAL]);
     Meddle::Clock { file: file.clone() }.with(&mut command, &shop.house.world.root().join("trace"));
     let mut running = Running::start(command);
-    let (mut lines, mut next) = (0, jumps.iter().cycle());
+    let (mut lines, mut next) = (0_usize, jumps.iter().cycle());
     while running.line_within(PATIENCE).is_ok() {
         lines += 1;
-        if lines % 12 == 0 {
+        if lines.is_multiple_of(12) {
             fs::write(&file, next.next().unwrap().to_string()).unwrap();
         }
     }

@@ -33,7 +33,7 @@ fn a_second_process_is_turned_away_and_disturbs_nothing() {
     let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
     let mut turned_away = 0;
     while running.line_within(PATIENCE).is_ok() {
-        if running.seen.len() % 15 == 0 {
+        if running.seen.len().is_multiple_of(15) {
             // What changes something is refused and names the other; what only reads works.
             let other = shop.house.mxd(&["stop"]);
             if other.code != 0 {
@@ -55,7 +55,7 @@ fn a_copy_of_the_data_taken_at_any_moment_can_be_opened() {
     let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
     let mut copies = 0;
     while running.line_within(PATIENCE).is_ok() {
-        if running.seen.len() % 40 != 0 {
+        if !running.seen.len().is_multiple_of(40) {
             continue;
         }
         // As a backup does it that knows nothing of us: file after file, while they are written.

@@ -134,7 +134,7 @@ fn proof_it_dies_at_every_call_and_comes_to_the_same() {
     for (command, calls) in calls.iter().enumerate() {
         for call in (first..=calls.len()).step_by(step) {
             let is_write = calls[call - 1].name == "write";
-            deaths.push(vec![Death { command, call, torn: is_write && call % 2 == 0 }]);
+            deaths.push(vec![Death { command, call, torn: is_write && call.is_multiple_of(2) }]);
         }
     }
     let tally = play_all(&deaths, &expected);

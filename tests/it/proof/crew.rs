@@ -52,7 +52,7 @@ fn script(size: Size, faults: &BTreeMap<usize, Fault>, ledger: &str) -> Script {
         .identify_by(talk::title)
         .summarise_when("Write it between <summary>", &summary.join("\n\n"))
         .with(Conversation::new("orchestrator"))
-        .reason(move |title, seen| think(title, seen, size, &ledger));
+        .reason(move |title, seen| Some(think(title, seen, size, &ledger)));
     for number in 0..size.agents {
         script = script.with(Conversation::new(&name(number)));
     }
@@ -62,19 +62,19 @@ fn script(size: Size, faults: &BTreeMap<usize, Fault>, ledger: &str) -> Script {
     script
 }
 
-fn think(title: &str, seen: &Seen, size: Size, ledger: &str) -> Option<Turn> {
+fn think(title: &str, seen: &Seen, size: Size, ledger: &str) -> Turn {
     let talk = Talk::read(seen, title, ledger);
     // What was done before a summary is not to be seen any more, and is said to be done.
     let summarised = seen.user_texts().any(|text| text.contains("[summary "));
     let steps = if title == "orchestrator" {
         if !summarised && !(0..size.agents).all(|number| talk.completed(&name(number), "passed")) {
-            return Some(wait());
+            return wait();
         }
         talk.done("passed", "Everybody is back.")
     } else {
         worker(&talk, title, size.steps, summarised)
     };
-    Some(steps.err().unwrap_or_else(wait))
+    steps.err().unwrap_or_else(wait)
 }
 
 fn worker(talk: &Talk, title: &str, steps: usize, summarised: bool) -> Step {

@@ -15,7 +15,7 @@ use crate::engine_family::house::House;
 use crate::engine_family::talk::{self, Step, Talk, wait};
 use crate::engine_support::{PATIENCE, Running, marked};
 use crate::support::dice::{Dice, fresh_seed, number};
-use crate::support::mock::seen::Seen;
+use crate::support::mock::seen::{Entry, Seen};
 use crate::support::mock::{Conversation, Script, Turn, pattern};
 
 const GOAL: &str = "Go on.";
@@ -58,7 +58,7 @@ fn think(title: &str, seen: &Seen, ledger: &str) -> Turn {
 fn endless(talk: &Talk, title: &str, seen: &Seen, ledger: &str) -> Step {
     let summaries = seen.user_texts().filter_map(|text| pattern::capture(r"\[summary ([0-9]+) of", text).ok()?);
     let segment = summaries.last().unwrap_or_default();
-    let enough = seen.entries.iter().flat_map(|entry| entry.results()).any(|result| result.text.contains(ENOUGH));
+    let enough = seen.entries.iter().flat_map(Entry::results).any(|result| result.text.contains(ENOUGH));
     for step in 0..10_000 {
         if enough && talk.is_first(&format!("{title}-{segment}-{step}")) {
             break;

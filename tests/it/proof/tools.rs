@@ -11,7 +11,7 @@ use crate::engine_support::{agent, bash, call, done, marked, play, root};
 const TITLE: &str = "Mason";
 
 /// Lets one agent do `turns` and declare itself done. Returns the project afterwards.
-fn worked<'w>(world: &'w World, mut turns: Vec<Value>) -> Project<'w> {
+fn worked(world: &World, mut turns: Vec<Value>) -> Project<'_> {
     turns.push(done("passed", "built"));
     play(world, json!([root(json!([])), agent(TITLE, json!(turns))]));
     let project = world.project("app");
