@@ -107,7 +107,8 @@ fn of_a_file_with_a_hundred_thousand_rows_only_those_in_sight_are_made() {
     let lines = |mark: char| (0..50_000).map(move |line| format!("{mark}line {line} {mark}\n"));
     let head = "diff --git a/big b/big\n--- a/big\n+++ b/big\n@@ -1,50000 +1,50000 @@\n".to_owned();
     let patch: String = std::iter::once(head).chain(lines('-')).chain(lines('+')).collect();
-    let state = review(crate::text::diff::parse(&patch));
+    let mut state = review(crate::text::diff::parse(&patch));
+    state.unfold_all();
     let map = laid(&state, COLUMNS);
     assert!(map.len >= 100_000, "{}", map.len);
     let rows = state.maker(&map, &crate::theme::Glyphs::UNICODE, |make| map.window(70_000..70_000 + HEIGHT, make));
