@@ -121,8 +121,8 @@ impl Stand {
 
     /// Posts the request of every turn, and reads every answer to its end.
     async fn post_all(&self) -> Outcome {
-        let client = reqwest::Client::new();
         let url = format!("{}/v1/messages", self.endpoint.url);
+        let client = mxd::net::client(&url.parse()?, Duration::from_secs(5), |builder| builder)?;
         for end in (1..=self.segments.len()).step_by(2) {
             let body = body(&self.config, &self.segments[..end], &BodyOptions::streaming());
             let answer = client.post(&url).header("content-type", "application/json").body(body).send().await?;

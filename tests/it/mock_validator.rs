@@ -8,6 +8,7 @@ mod script;
 mod wires;
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -47,7 +48,10 @@ async fn send(
 /// Every test has a runtime of its own, so no connection outlives its request.
 fn client() -> &'static reqwest::Client {
     static CLIENT: OnceLock<reqwest::Client> = OnceLock::new();
-    CLIENT.get_or_init(|| reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap())
+    CLIENT.get_or_init(|| {
+        let address = "http://127.0.0.1".parse().unwrap();
+        mxd::net::client(&address, Duration::from_secs(5), |builder| builder.pool_max_idle_per_host(0)).unwrap()
+    })
 }
 
 /// Returns the data of the events of a stream, in order.
