@@ -6,7 +6,7 @@ use std::process::Command;
 
 use mxd::agent::compaction::SECTIONS;
 use mxd::base::MicroUsd;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli_support::json_lines;
 use crate::engine_family::house::House;
@@ -16,6 +16,7 @@ use crate::support::mock::seen::Seen;
 use crate::support::mock::{Conversation, Fault, Script, Turn};
 
 pub const GOAL: &str = "Lead the crew.";
+const BACK: &str = "Everybody is back.";
 
 /// How many there are, and how much each has to do.
 #[derive(Clone, Copy, Debug)]
@@ -67,14 +68,23 @@ fn think(title: &str, seen: &Seen, size: Size, ledger: &str) -> Turn {
     // What was done before a summary is not to be seen any more, and is said to be done.
     let summarised = seen.user_texts().any(|text| text.contains("[summary "));
     let steps = if title == "orchestrator" {
-        if !summarised && !(0..size.agents).all(|number| talk.completed(&name(number), "passed")) {
+        if summarised {
+            // Who came back before the summary is not to be seen any more: it tries whenever somebody has come back.
+            let refused = seen.last_results().any(|result| result.is_error);
+            return if refused { wait() } else { over() };
+        }
+        if !(0..size.agents).all(|number| talk.completed(&name(number), "passed")) {
             return wait();
         }
-        talk.done("passed", "Everybody is back.")
+        talk.done("passed", BACK)
     } else {
         worker(&talk, title, size.steps, summarised)
     };
     steps.err().unwrap_or_else(wait)
+}
+
+fn over() -> Turn {
+    talk::tool("done", json!({ "status": "passed", "result": BACK }))
 }
 
 fn worker(talk: &Talk, title: &str, steps: usize, summarised: bool) -> Step {
