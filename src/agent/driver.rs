@@ -458,8 +458,12 @@ impl Run {
         if !cfg!(debug_assertions) {
             return;
         }
-        let (sessions, task) = (self.setup.store.sessions().clone(), self.setup.task);
-        if let Ok(active) = on_blocking_thread(move || sessions.active(task)).await {
+        let (store, task) = (self.setup.store.clone(), self.setup.task);
+        // What the disk could neither keep nor take back stands in the file and was told to nobody.
+        if store.mend(task).await.is_err() {
+            return;
+        }
+        if let Ok(active) = on_blocking_thread(move || store.sessions().active(task)).await {
             let rebuilt = Conversation::replay(&active.events);
             debug_assert_eq!(rebuilt.speeches(), self.machine.conversation().speeches(), "the conversation drifted");
         }

@@ -15,6 +15,7 @@ use mxd::store::tree_file::TreeFile;
 use mxd::store::{RealDisk, Sessions};
 
 use super::models;
+use super::talk::LOST;
 use crate::cli_support::{Ran, World, json_lines};
 use crate::support::mock::{Mock, Script};
 
@@ -164,6 +165,16 @@ impl House {
             files: files.map(|name| (name.to_owned(), git(&["show", &format!("main:{name}")]))).collect(),
             commits: log.lines().map(commit).collect(),
             ledger: self.ledger().iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect(),
+        }
+    }
+
+    /// Fails if a model met something that it has no step for.
+    pub fn assert_nobody_is_lost(&self) {
+        for node in self.tree().unwrap().all().filter(|node| self.sessions().path(node.id).exists()) {
+            for event in self.events(node.id) {
+                let Body::AssistantText(said) = event.body else { continue };
+                assert!(!said.text.starts_with(LOST), "{}: {}\n{}", node.title, said.text, self.mock.story());
+            }
         }
     }
 

@@ -13,6 +13,10 @@ use crate::support::mock::{Turn, answer, pattern};
 /// What a step comes to: its outcome, or the turn that has to be taken for it.
 pub type Step<T = ()> = Result<T, Turn>;
 
+/// How a refusal begins after which everything is as before: whoever reads it may simply try again.
+const UNDONE: [&str; 3] = ["nothing was changed", "The command was not run", "The command could not be prepared"];
+/// How a model begins that does not know what to do.
+pub const LOST: &str = "LOST";
 const UNKNOWN: &str = "It is not known whether it took effect";
 
 /// A call and what came of it.
@@ -104,7 +108,8 @@ impl Talk {
         if let Some((text, _)) = results().find(|(_, failed)| !failed) {
             return State::Done(text.clone());
         }
-        match results().last() {
+        // What was refused without any effect leaves what was known before.
+        match results().rfind(|(text, _)| !UNDONE.iter().any(|words| text.starts_with(words))) {
             None => State::Never,
             Some((text, _)) if text.contains(UNKNOWN) => State::Unknown,
             Some((text, _)) => State::Refused(text.clone()),
@@ -301,7 +306,7 @@ pub fn merge(title: &str, task: &str) -> String {
 
 /// What a model says that does not know what to do: the test fails with it.
 fn lost(step: &str, why: &str) -> Turn {
-    answer().text(&format!("LOST at {step}: {why}"))
+    answer().text(&format!("{LOST} at {step}: {why}"))
 }
 
 fn id(text: &str, pattern: &str) -> String {

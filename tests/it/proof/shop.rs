@@ -209,6 +209,7 @@ impl Shop {
     pub fn settle(&self) -> State {
         let house = &self.house;
         house.mock.assert_clean();
+        house.assert_nobody_is_lost();
         let ledger = house.ledger();
         for label in LEDGER {
             let lines: Vec<&String> = ledger.iter().filter(|line| line.split(' ').next() == Some(label)).collect();
