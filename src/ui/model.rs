@@ -193,7 +193,14 @@ impl Model {
     pub fn next_tick(&self, now: Timestamp) -> Option<Timestamp> {
         let second = Timestamp::from_millis((now.as_millis() / 1_000 + 1) * 1_000);
         let counting = self.world.is_counting();
-        [counting.then_some(second), self.toasts.next_end(), self.quitting].into_iter().flatten().min()
+        let ends = [counting.then_some(second), self.toasts.next_end(), self.quitting];
+        ends.into_iter().chain([self.is_hunting().then_some(now)]).flatten().min()
+    }
+
+    /// Tells whether a long transcript is being looked through, a stretch at each tick.
+    pub(super) fn is_hunting(&self) -> bool {
+        let transcript = self.detail.transcript(self.selected());
+        self.detail.tab == Tab::Transcript && transcript.is_some_and(|it| it.search().is_hunting())
     }
 
     /// Returns the key of an action here, as a person reads it, for sentences that mention it.

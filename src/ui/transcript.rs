@@ -18,6 +18,6 @@ mod viewport;
 pub use entry::{Id, Kind};
 pub use lay::{Page, last_printed, plain, prose};
 pub use moves::Target;
-pub use search::Direction;
+pub use search::{Direction, Progress};
 pub use state::{PAGE, Transcript};
 pub use view::{View, view};

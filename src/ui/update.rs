@@ -114,7 +114,8 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         Msg::Tick => {
             model.toasts.expire(cx.now);
             model.quitting = model.quitting.filter(|until| *until > cx.now);
-            out.draw(Redraw::Lazy);
+            let is_over = !model.is_hunting() || act_detail::hunt_on(model, cx);
+            out.draw(if is_over { Redraw::Lazy } else { Redraw::No });
         }
     }
     settle::settle(model, cx, &mut out);

@@ -147,6 +147,10 @@ impl Stage {
             let reaction = update(&mut self.model, msg, &cx);
             self.terminal.draw(|frame| view(&self.model, &cx, frame))?;
             self.longest = self.longest.max(system::thread_nanos()? - begun);
+            // What goes on by itself.
+            if self.model.next_tick(Timestamp::EPOCH) == Some(Timestamp::EPOCH) {
+                waiting.push(Msg::Tick);
+            }
             for effect in reaction.effects {
                 if let Effect::LoadPage { task, before, count } = effect {
                     self.read += 1;

@@ -52,6 +52,11 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
         let end = paint::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
         let room = usize::from(line.right().saturating_sub(end + 2));
         let end = buffer.set_stringn(end, line.y, width::suffix(&text, room).0, room, theme.style(Role::Text)).0;
+        let hunting = state.tab == Tab::Transcript
+            && state.transcript(task.node.id).is_some_and(|transcript| transcript.search().is_hunting());
+        if hunting {
+            paint::text(buffer, line, (end + 2 - line.x, 0), "still looking", theme.style(Role::Muted));
+        }
         if writing && end < line.right() {
             buffer.set_style(Rect { x: end, width: 1, ..line }, theme.style(Role::Cursor));
         }

@@ -1,5 +1,7 @@
 //! From events to entries. One function for what is read from disk and what happens now, so that both look the same.
 
+use std::collections::VecDeque;
+
 use crate::base::sanitize;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
 use crate::model::message::{self, Message, Source, TreeAction};
@@ -9,7 +11,7 @@ use crate::ui::words;
 /// Entries that grow by events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
-    pub entries: Vec<Entry>,
+    pub entries: VecDeque<Entry>,
     turn: u64,
 }
 
@@ -21,7 +23,7 @@ impl Fold {
     }
 
     fn push(&mut self, event: &Event, kind: Kind) {
-        self.entries.push(Entry::new(Id::Event(event.id), event.ts, self.turn, kind));
+        self.entries.push_back(Entry::new(Id::Event(event.id), event.ts, self.turn, kind));
     }
 
     fn notice(&mut self, event: &Event, tone: Tone, text: impl Into<String>, more: impl Into<String>) {

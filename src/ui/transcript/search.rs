@@ -1,5 +1,10 @@
 //! Finding text in a transcript, also in what is folded away.
 
+use std::borrow::Cow;
+
+use grep_matcher::Matcher as _;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
 use crate::base::EventId;
 use crate::text::Row;
 use crate::theme::Role;
@@ -11,6 +16,8 @@ use crate::ui::transcript::viewport::Measure as _;
 
 /// So many calls may be made together, each answered further down.
 const CALLS: usize = 64;
+/// How many bytes are looked through at once. More would keep the screen from being drawn.
+const STRETCH: usize = 1 << 20;
 
 /// Which way to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,36 +34,74 @@ pub struct Search {
     pub writing: bool,
     /// The row that was found last.
     pub current: Option<Anchor>,
+    /// What is still to be looked through for it.
+    hunt: Option<Hunt>,
+}
+
+/// A way through the entries that takes more than one step.
+#[derive(Clone, Copy, Debug)]
+struct Hunt {
+    direction: Direction,
+    /// The entry that comes next. Entries may come and go meanwhile.
+    next: Id,
+    /// How many entries are left.
+    left: usize,
+    /// In the entry one starts from, only what lies behind this row counts.
+    behind: Option<isize>,
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    Found,
+    Nowhere,
+    /// Not found yet, see [`Transcript::hunt_on`].
+    Further,
 }
 
 impl Search {
     /// Returns what to look for. Capital letters matter only if there are some.
     pub fn needle(&self) -> Option<Needle> {
-        let text = self.field.shown();
-        (!text.is_empty()).then(|| Needle { exact: text.contains(char::is_uppercase), text: text.to_owned() })
+        Needle::new(self.field.shown())
+    }
+
+    /// Tells whether it is still being looked for.
+    pub fn is_hunting(&self) -> bool {
+        self.hunt.is_some()
+    }
+
+    /// Looks no further: something else was asked for meanwhile.
+    pub fn give_up(&mut self) {
+        self.hunt = None;
     }
 }
 
 /// A text to look for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needle {
-    text: String,
-    exact: bool,
-}
+#[derive(Clone, Debug)]
+pub struct Needle(RegexMatcher);
 
 impl Needle {
+    /// Capital letters matter only if there are some. Nothing: there is nothing to look for.
+    fn new(text: &str) -> Option<Self> {
+        let mut builder = RegexMatcherBuilder::new();
+        // A text that is too long to be looked for is found nowhere, which is what is said then.
+        let matcher = builder.fixed_strings(true).case_smart(true).build(text).ok()?;
+        (!text.is_empty()).then_some(Self(matcher))
+    }
+
     /// Returns where it stands in `hay`, as bytes of `hay`.
     pub fn find_all(&self, hay: &str) -> Vec<std::ops::Range<usize>> {
-        if self.exact {
-            return hay.match_indices(&self.text).map(|(at, found)| at..at + found.len()).collect();
-        }
-        // ASCII folding keeps byte positions; other scripts are compared as they are.
-        let (hay, needle) = (hay.to_ascii_lowercase(), self.text.to_ascii_lowercase());
-        hay.match_indices(&needle).map(|(at, found)| at..at + found.len()).collect()
+        let mut found = Vec::new();
+        // It cannot fail, only its signature could.
+        let _ = self.0.find_iter(hay.as_bytes(), |place| {
+            found.push(place.start()..place.end());
+            true
+        });
+        found
     }
 
     fn is_in(&self, hay: &str) -> bool {
-        !self.find_all(hay).is_empty()
+        self.0.is_match(hay.as_bytes()).unwrap_or(false)
     }
 }
 
@@ -77,48 +122,69 @@ impl Transcript {
         &mut self.search
     }
 
-    /// Goes to the next place that was found. Tells whether there is one.
-    pub fn find(&mut self, direction: Direction, page: &Page<'_>, height: usize) -> bool {
-        let Some(needle) = self.search.needle() else { return false };
+    /// Goes to the next place that was found, or begins to look for it.
+    pub fn find(&mut self, direction: Direction, page: &Page<'_>, height: usize) -> Progress {
         let count = self.entry_count();
         if count == 0 {
-            return false;
+            return Progress::Nowhere;
         }
         let here = self.search.current.map(|anchor| (self.index_near(anchor.id), Some(anchor.row)));
-        let (start, row) = here.unwrap_or_else(|| (self.top_index(page, height), None));
+        let (start, behind) = here.unwrap_or_else(|| (self.top_index(page, height), None));
         // Once round, and the entry one starts from a second time for what lies on its other side.
-        for step in 0..=count {
-            let index = match direction {
-                Direction::Forward => (start + step) % count,
-                Direction::Backward => (start + count - step % count) % count,
-            };
-            let Some(entry) = self.entry(index) else { continue };
-            if !holds(entry, &needle) {
-                continue;
+        let next = self.entry(start.min(count - 1)).map(|entry| entry.id);
+        self.search.hunt = next.map(|next| Hunt { direction, next, left: count + 1, behind });
+        self.hunt_on(page, height)
+    }
+
+    /// Looks through the next stretch.
+    pub fn hunt_on(&mut self, page: &Page<'_>, height: usize) -> Progress {
+        let Some((mut hunt, needle)) = self.search.hunt.take().zip(self.search.needle()) else {
+            return Progress::Nowhere;
+        };
+        let mut looked_at = 0;
+        while hunt.left > 0 {
+            if looked_at > STRETCH {
+                self.search.hunt = Some(hunt);
+                return Progress::Further;
             }
-            let id = entry.id;
-            if !self.rows_with(index, &needle, page).iter().any(|_| true) {
-                self.unfolded.insert(id);
+            let (count, index) = (self.entry_count(), self.index_near(hunt.next));
+            let Some(entry) = self.entry(index) else { return Progress::Nowhere };
+            let (held, bytes) = holds(entry, &needle);
+            looked_at += bytes;
+            if held && let Some(row) = self.row_to_go_to(index, &needle, &hunt, page) {
+                self.arrive(index, row, page, height);
+                return Progress::Found;
             }
-            let found = self.rows_with(index, &needle, page);
-            let past = |candidate: &&isize| match (step, row, direction) {
-                (0, Some(row), Direction::Forward) => **candidate > row,
-                (0, Some(row), Direction::Backward) => **candidate < row,
-                _ => true,
+            let next = match hunt.direction {
+                Direction::Forward => (index + 1) % count,
+                Direction::Backward => (index + count - 1) % count,
             };
-            let hit = match direction {
-                Direction::Forward => found.iter().find(past),
-                Direction::Backward => found.iter().rev().find(past),
-            };
-            if let Some(row) = hit.copied() {
-                let anchor = Anchor { id, row };
-                self.search.current = Some(anchor);
-                self.cursor = Some(id);
-                self.reveal(anchor, page, height);
-                return true;
-            }
+            let Some(next) = self.entry(next) else { return Progress::Nowhere };
+            hunt = Hunt { next: next.id, left: hunt.left - 1, behind: None, ..hunt };
         }
-        false
+        Progress::Nowhere
+    }
+
+    /// Returns the nearest row of an entry in which `needle` can be seen, unfolded if that is needed.
+    fn row_to_go_to(&mut self, index: usize, needle: &Needle, hunt: &Hunt, page: &Page<'_>) -> Option<isize> {
+        let mut rows = self.rows_with(index, needle, page);
+        if rows.is_empty() {
+            let id = self.entry(index)?.id;
+            self.unfolded.insert(id);
+            rows = self.rows_with(index, needle, page);
+        }
+        match hunt.direction {
+            Direction::Forward => rows.into_iter().find(|row| hunt.behind.is_none_or(|behind| *row > behind)),
+            Direction::Backward => rows.into_iter().rev().find(|row| hunt.behind.is_none_or(|behind| *row < behind)),
+        }
+    }
+
+    fn arrive(&mut self, index: usize, row: isize, page: &Page<'_>, height: usize) {
+        let Some(id) = self.entry(index).map(|entry| entry.id) else { return };
+        let anchor = Anchor { id, row };
+        self.search.current = Some(anchor);
+        self.cursor = Some(id);
+        self.reveal(anchor, page, height);
     }
 
     /// Goes to the entry that an event became part of: its own, or for the answer to a call that of the call. Tells
@@ -133,7 +199,7 @@ impl Transcript {
         };
         let needle = self.search.needle();
         let says = |index: &usize| match (&needle, self.entry(*index)) {
-            (Some(needle), Some(entry)) => holds(entry, needle),
+            (Some(needle), Some(entry)) => holds(entry, needle).0,
             _ => true,
         };
         let index = match self.entry(last) {
@@ -167,13 +233,24 @@ impl Transcript {
     }
 }
 
-/// Tells whether `needle` stands anywhere in what an entry says, folded or not.
-fn holds(entry: &Entry, needle: &Needle) -> bool {
-    let any = |texts: &[&str]| texts.iter().any(|text| needle.is_in(text));
+/// Tells whether `needle` stands anywhere in what an entry says, folded or not, and how much there was to look through.
+fn holds(entry: &Entry, needle: &Needle) -> (bool, usize) {
+    let mut looked_at = 0;
+    let held = texts(entry).iter().any(|text| {
+        looked_at += text.len();
+        needle.is_in(text)
+    });
+    (held, looked_at)
+}
+
+/// Returns everything that an entry says.
+fn texts(entry: &Entry) -> Vec<Cow<'_, str>> {
     match &entry.kind {
-        Kind::Said { text, .. } | Kind::Text { text } | Kind::Thinking { text, .. } | Kind::Separator { text } => {
-            any(&[text])
-        }
+        Kind::Said { text, .. }
+        | Kind::Text { text }
+        | Kind::Thinking { text, .. }
+        | Kind::Separator { text }
+        | Kind::Done { text, .. } => vec![text.into()],
         Kind::Tool(tool) => {
             let input = tool.asked.as_ref().map_or("", |asked| asked.input.as_str());
             let output = match tool.result.as_ref().map(|result| &result.content) {
@@ -181,18 +258,20 @@ fn holds(entry: &Entry, needle: &Needle) -> bool {
                 Some(crate::model::Content::Blob(_)) => "",
                 None => &tool.output.text,
             };
-            any(&[&shown_name(&tool.name), &subject(tool), input, output, tool.full.as_deref().unwrap_or("")])
+            let full = tool.full.as_deref().unwrap_or("");
+            vec![shown_name(&tool.name), subject(tool).into(), input.into(), output.into(), full.into()]
         }
-        Kind::Letter { name, text, .. } => any(&[name, text]),
-        Kind::Completion { title, text, .. } => any(&[title, text]),
-        Kind::Done { text, .. } => any(&[text]),
+        Kind::Letter { name, text, .. } => vec![name.into(), text.into()],
+        Kind::Completion { title, text, .. } => vec![title.into(), text.into()],
         Kind::Ask { ask, answer, .. } => {
-            let answer = answer.as_ref().map_or("", |answer| &answer.text);
-            any(&[&ask.question, &ask.detail, answer]) || ask.choices.iter().any(|choice| needle.is_in(choice))
+            let mut texts: Vec<Cow<'_, str>> = vec![(&ask.question).into(), (&ask.detail).into()];
+            texts.extend(answer.iter().map(|answer| Cow::from(&answer.text)));
+            texts.extend(ask.choices.iter().map(Cow::from));
+            texts
         }
-        Kind::Compaction { done, .. } => done.as_ref().is_some_and(|done| needle.is_in(&done.text)),
-        Kind::Error(note) => any(&[&note.message]),
-        Kind::Notice { text, more, .. } => any(&[text, more]),
-        Kind::Writing { name, .. } => any(&[name]),
+        Kind::Compaction { done, .. } => done.iter().map(|done| Cow::from(&done.text)).collect(),
+        Kind::Error(note) => vec![(&note.message).into()],
+        Kind::Notice { text, more, .. } => vec![text.into(), more.into()],
+        Kind::Writing { name, .. } => vec![name.into()],
     }
 }

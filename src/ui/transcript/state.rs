@@ -1,6 +1,6 @@
 //! What is known of a session, and how it grows at both ends.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::base::{EventId, TaskId, Timestamp};
@@ -47,7 +47,7 @@ pub struct Transcript {
     fold: Fold,
     /// What is being made, in the order in which it is shown.
     tail: Vec<Entry>,
-    log: Vec<LogLine>,
+    log: VecDeque<LogLine>,
     /// The oldest event that is here.
     first: Option<EventId>,
     last: Option<EventId>,
@@ -76,7 +76,7 @@ impl Transcript {
             task,
             fold: Fold::default(),
             tail: Vec::new(),
-            log: Vec::new(),
+            log: VecDeque::new(),
             first: None,
             last: None,
             more: true,
@@ -175,7 +175,7 @@ impl Transcript {
         })
     }
 
-    pub fn log(&self) -> &[LogLine] {
+    pub fn log(&self) -> &VecDeque<LogLine> {
         &self.log
     }
 
@@ -196,9 +196,9 @@ impl Transcript {
         self.first = events.first().map(|event| event.id).or(self.first);
         let mut older = Fold::of(events);
         self.join(&mut older);
-        older.entries.append(&mut self.fold.entries);
-        self.fold.entries = older.entries;
-        self.log.splice(0..0, events.iter().map(log::line));
+        // One by one in front: what is here already stays where it is, however much that is.
+        older.entries.into_iter().rev().for_each(|entry| self.fold.entries.push_front(entry));
+        events.iter().rev().for_each(|event| self.log.push_front(log::line(event)));
     }
 
     /// Results whose calls lie in the older part move to them.
@@ -211,8 +211,7 @@ impl Transcript {
             let orphan = self.fold.entries.iter().position(
                 |newer| matches!(&newer.kind, Kind::Tool(tool) if tool.asked.is_none() && tool.call == call.call),
             );
-            let Some(place) = orphan else { continue };
-            let orphan = self.fold.entries.remove(place);
+            let Some(orphan) = orphan.and_then(|place| self.fold.entries.remove(place)) else { continue };
             if let Kind::Tool(tool) = orphan.kind {
                 call.result = tool.result;
             }
@@ -277,7 +276,7 @@ impl Transcript {
         self.first = self.first.or(Some(event.id));
         let before = self.fold.entries.len();
         self.fold.apply(event);
-        self.log.push(log::line(event));
+        self.log.push_back(log::line(event));
         self.settle_tail(event, before);
         if !self.follow {
             self.unseen += self.fold.entries.len() - before;
@@ -323,7 +322,7 @@ impl Transcript {
             return;
         }
         self.fold.entries.drain(..cut);
-        if let Some(Id::Event(first)) = self.fold.entries.first().map(|entry| entry.id) {
+        if let Some(Id::Event(first)) = self.fold.entries.front().map(|entry| entry.id) {
             self.first = Some(first);
             let keep = self.log.partition_point(|line| line.id < first);
             self.log.drain(..keep);
@@ -366,7 +365,7 @@ impl Transcript {
                 entry::Live::Text => Kind::Text { text: String::new() },
                 entry::Live::Call => Kind::Writing { name: String::new(), bytes: 0 },
             };
-            let turn = self.fold.entries.last().map_or(0, |entry| entry.turn);
+            let turn = self.fold.entries.back().map_or(0, |entry| entry.turn);
             let place = self.tail.partition_point(|entry| entry.id < id);
             self.tail.insert(place, Entry::new(id, now, turn, kind));
             place

@@ -5,6 +5,7 @@ use crate::model::event::AssistantText;
 use crate::model::{Body, Live as LiveUpdate};
 use crate::theme::Glyphs;
 use crate::ui::testing::{Ids, event, events, task};
+use crate::ui::transcript::search::{Direction, Progress};
 
 static ZONE: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
@@ -217,12 +218,40 @@ fn a_search_finds_what_is_folded_and_unfolds_it() {
     transcript.page(None, &events(Ids::default().login), false);
     let (page, height) = (page(80), 12);
     transcript.search_mut().field.insert("14 passed");
-    assert!(transcript.find(crate::ui::transcript::Direction::Backward, &page, height));
+    assert_eq!(transcript.find(Direction::Backward, &page, height), Progress::Found);
     let anchor = transcript.search().current.unwrap();
     assert!(transcript.unfolded.contains(&anchor.id));
     transcript.search_mut().field.set("no such words");
     transcript.search_mut().current = None;
-    assert!(!transcript.find(crate::ui::transcript::Direction::Forward, &page, height));
+    assert_eq!(transcript.find(Direction::Forward, &page, height), Progress::Nowhere);
+}
+
+#[test]
+fn a_long_transcript_is_looked_through_in_stretches() {
+    let filler = "nothing to be seen in here; ".repeat(10_000);
+    let mut said: Vec<Event> = (1..20).map(|number| text(number, &filler)).collect();
+    said.insert(0, text(0, "the Größe of it"));
+    let mut transcript = Transcript::new(task(2));
+    transcript.page(None, &said, false);
+    let (page, height) = (page(80), 12);
+    transcript.search_mut().field.insert("grÖße".to_lowercase().as_str());
+    let mut steps = 1;
+    let mut progress = transcript.find(Direction::Backward, &page, height);
+    while progress == Progress::Further {
+        assert!(transcript.search().is_hunting());
+        // What comes meanwhile does not lead it astray.
+        transcript.event(&text(100 + steps, &filler));
+        steps += 1;
+        progress = transcript.hunt_on(&page, height);
+    }
+    assert_eq!(progress, Progress::Found);
+    assert_eq!(transcript.search().current.map(|anchor| anchor.id), Some(Id::Event(said[0].id)));
+    assert!(steps > 3, "it took {steps} steps");
+    transcript.search_mut().field.set("Grösse");
+    transcript.find(Direction::Backward, &page, height);
+    transcript.search_mut().give_up();
+    assert!(!transcript.search().is_hunting());
+    assert_eq!(transcript.hunt_on(&page, height), Progress::Nowhere);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::ui::effect::Effect;
 use crate::ui::field::Field;
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::Cx;
-use crate::ui::transcript::{Direction, Id, Kind, Page, Target, Transcript};
+use crate::ui::transcript::{Direction, Id, Kind, Page, Progress, Target, Transcript};
 use crate::ui::update::act::Step;
 use crate::ui::update::{Out, act_asks, act_review, settle};
 
@@ -203,8 +203,19 @@ fn background(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 }
 
 fn find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
-    let found = with_transcript(model, cx, |it, page, height| it.find(direction, page, height));
-    if !found {
+    let progress = with_transcript(model, cx, |it, page, height| it.find(direction, page, height));
+    say_of_search(model, progress, cx);
+}
+
+/// Looks further for what was not found at once. Tells whether that is over.
+pub fn hunt_on(model: &mut Model, cx: &Cx<'_>) -> bool {
+    let progress = with_transcript(model, cx, |it, page, height| it.hunt_on(page, height));
+    say_of_search(model, progress, cx);
+    progress != Progress::Further
+}
+
+fn say_of_search(model: &mut Model, progress: Progress, cx: &Cx<'_>) {
+    if progress == Progress::Nowhere {
         let (none, more) = with_transcript(model, cx, |it, _, _| (it.search().field.is_empty(), it.has_more()));
         let words = match (none, more) {
             (true, _) => "nothing is being looked for",

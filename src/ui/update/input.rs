@@ -12,6 +12,12 @@ use crate::ui::update::{Out, act, act_composer, finding, mouse};
 
 pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
     out.draw(Redraw::Now);
+    // Whoever does something has stopped waiting for a search that is still going on.
+    if !matches!(input, Input::Focus(_) | Input::Resize(..))
+        && let Some(transcript) = model.detail.transcript_mut(model.tree.selected())
+    {
+        transcript.search_mut().give_up();
+    }
     match input {
         Input::Key(key) => key_pressed(model, key, cx, out),
         Input::Paste(text) => paste(model, &text, cx, out),

@@ -156,13 +156,12 @@ impl Progress {
         if let Some(current) = current {
             current.state = if faulted { State::Faulted } else { State::Delivered };
         }
-        if faulted {
-            return;
-        }
         if !summary {
-            self.paused = reply.stop == Stop::Pause;
+            self.paused = if faulted { self.paused } else { reply.stop == Stop::Pause };
             return;
         }
+        // Whatever happens to it on the way, it may arrive whole: slowly, or cut behind its end. A request that begins
+        // with its line shows that it did.
         let words: String = reply.pieces.iter().map(spoken_words).collect();
         let inner = words.split_once("<summary>").and_then(|(_, rest)| rest.split_once("</summary>"));
         let line = inner.and_then(|(inner, _)| inner.lines().map(str::trim).find(|line| !line.is_empty()));
