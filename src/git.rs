@@ -12,6 +12,7 @@
 //!   `land`, `undo_landing`, `recover_landings` (see [`merge`]); `break_locks`, what a killed process left on refs.
 //! - [`diff`]: `between`, `since_base`; [`radar::Radar`]: which live branches would conflict.
 //! - [`health`]: whether git is new enough, knows the person, and is not locked.
+//! - [`hooks::folders`]: where git would find hooks among the files of a checkout.
 //! - [`AgentGit`]: git in the environment of agents' processes.
 
 pub mod agent_env;
@@ -24,6 +25,7 @@ mod entry;
 mod error;
 pub mod fresh;
 pub mod health;
+pub mod hooks;
 pub mod include;
 mod locks;
 pub mod merge;

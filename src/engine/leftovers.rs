@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use crate::base::{Fault, TaskId, text};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::engine::driver::ready_mark;
+use crate::git::merge::Drafts;
 use crate::git::{BranchFate, Known, Removal, Stray, Worktrees, branch};
 use crate::model::Project;
 use crate::model::task::{Status, TaskNode};
@@ -134,6 +135,11 @@ impl Attic {
                 continue;
             }
             found.push(self.stray(stray, worktrees, &is_gone));
+        }
+        for drafts in worktrees.drafts().await? {
+            let is_closed = |task| tree.get(task).is_some_and(|node| node.status == Status::Closed);
+            let unneeded = drafts.task.is_none_or(|task| is_gone(task) || is_closed(task));
+            found.extend(unneeded.then(|| drafted(drafts)));
         }
         for (task, count) in worktrees.snapshots_by_task().await? {
             // As long as there is a session, the task can be brought back and rewound.
@@ -260,6 +266,22 @@ async fn free_here(kind: &Kind) -> Result<Option<String>, Fault> {
     };
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::internal(error.to_string()))??;
     Ok(None)
+}
+
+/// Returns drafts of solved conflicts that no task needs any more. What the person wrote in them is nowhere else.
+fn drafted(drafts: Drafts) -> Leftover {
+    let what = format!("drafts of conflicts in {}, whose task is closed or gone", drafts.path.display());
+    let bytes = size_of(&drafts.path);
+    match (drafts.task, drafts.edited.first()) {
+        (Some(_), None) => Leftover { what, bytes, stays: None, kind: Kind::Paths(vec![drafts.path]) },
+        (_, Some(first)) => {
+            let others = drafts.edited.len() - 1;
+            let more = if others == 0 { String::new() } else { format!(" and {others} more") };
+            let why = format!("you have worked on {}{more}; {}", first.display(), by_hand(&drafts.path));
+            Leftover { what, bytes, stays: Some(why), kind: Kind::Stays }
+        }
+        (None, None) => Leftover { what, bytes, stays: Some(by_hand(&drafts.path)), kind: Kind::Stays },
+    }
 }
 
 /// Returns what the tasks of a tree own. A branch without a worktree is owned, too.

@@ -94,8 +94,6 @@ struct Life {
     /// How far a launch has come.
     step: Option<String>,
     model: Option<String>,
-    /// The task above that it asked for a reply, while it has none.
-    asked_above: Option<TaskId>,
     /// How often in a row the disk refused something.
     refusals: u32,
     /// The disk refused something that is tried again after a pause.

@@ -206,8 +206,8 @@ pub async fn since_base(checkout: &Checkout, base: &str, wish: &Wish) -> Result<
     between(checkout, &End::Commit(from), &End::Worktree, wish).await
 }
 
-/// Returns the commit at which a branch, or else what is checked out, left the branch `base`; or began, if `base` has all
-/// of it by now.
+/// Returns the commit at which a branch, or else what is checked out, left the branch `base`; or had left it when `base` took
+/// it in, if it has all of it by now.
 pub async fn left(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
     let (checkout, branch, base) = (checkout.clone(), branch.map(str::to_owned), base.to_owned());
     blocking(move || read::fork_point(&checkout, branch.as_deref(), &base)).await

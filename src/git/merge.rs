@@ -6,6 +6,7 @@
 //! nothing in it was changed by others.
 
 mod apply;
+mod drafts;
 mod land;
 mod recover;
 mod solve;
@@ -22,9 +23,11 @@ use super::status::DiffStat;
 use super::worktree::Worktrees;
 use crate::base::TaskId;
 pub use crate::model::work::How;
+pub use drafts::Drafts;
 pub use land::{Side, Sides};
 pub(super) use recover::announced_targets;
 pub use recover::{Recovered, Undoable};
+pub(super) use solve::SOLVING;
 pub use solve::Solving;
 
 /// A branch to be brought into another.

@@ -12,6 +12,7 @@ mod decisions;
 mod filling;
 mod grants;
 mod messages;
+mod replies;
 mod turns;
 mod usage;
 mod work;
@@ -25,6 +26,7 @@ pub use decisions::{Decision, Decisions};
 pub use filling::{Filling, Part};
 pub use grants::Grants;
 pub use messages::PendingMessages;
+pub use replies::Replies;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
 pub use work::WorkDone;
@@ -47,6 +49,8 @@ pub struct SessionState {
     pub activity: LastActivity,
     #[serde(skip_serializing_if = "WorkDone::is_empty")]
     pub work: WorkDone,
+    #[serde(skip_serializing_if = "Replies::is_empty")]
+    pub replies: Replies,
 }
 
 impl SessionState {
@@ -66,6 +70,7 @@ impl SessionState {
         self.background.apply(event);
         self.activity.apply(event);
         self.work.apply(event);
+        self.replies.apply(event);
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.

@@ -3,7 +3,7 @@ use std::borrow::Borrow;
 use serde_json::json;
 
 use super::*;
-use crate::base::{EventId, IdSource, MicroUsd, SystemClock, Timestamp};
+use crate::base::{EventId, IdSource, MessageId, MicroUsd, SystemClock, TaskId, Timestamp};
 
 /// Makes events from a type and a body as on disk.
 struct Script {
@@ -265,4 +265,56 @@ fn an_answer_stands_until_a_run_has_acted_on_it() {
     let again = raised(&s, "launch_failed");
     s.apply("ask_raised", again);
     assert!(s.state.decisions.is_empty(), "it was tried again, and is asked about again");
+}
+
+/// A request for a reply from a task, as it is in the session of whoever was asked.
+fn request(s: &mut Script, from: TaskId) -> MessageId {
+    let id = MessageId::fresh(&s.ids);
+    s.message(&id.to_string(), &json!({"source": "task_message", "task": from, "title": "t", "request_reply": true}));
+    id
+}
+
+#[test]
+fn a_request_counts_until_it_is_withdrawn_or_whoever_asked_is_done() {
+    let mut s = Script::new();
+    let (one, other) = (TaskId::fresh(&s.ids), TaskId::fresh(&s.ids));
+    let (first, second) = (request(&mut s, one), request(&mut s, other));
+    s.apply("messages_consumed", json!({"ids": [first]}));
+    assert_eq!(s.state.replies.request_of(one), Some(first), "to have read it is not to have answered");
+    let again = request(&mut s, one);
+    assert_eq!(s.state.replies.request_of(one), Some(again));
+    s.apply("messages_withdrawn", json!({"ids": [second]}));
+    assert_eq!(s.state.replies.request_of(other), None);
+    let id = s.id();
+    s.message(&id, &json!({"source": "task_complete", "task": one, "title": "t", "verdict": "passed"}));
+    assert_eq!(s.state.replies.request_of(one), None);
+}
+
+#[test]
+fn what_a_task_or_the_person_says_may_be_the_reply_and_nothing_else() {
+    let mut s = Script::new();
+    let mut heard = |source: &serde_json::Value| {
+        let request = MessageId::fresh(&s.ids);
+        let id = s.id();
+        s.message(&id, source);
+        s.state.replies.has_heard_since(request)
+    };
+    assert!(!heard(&json!({"source": "notice"})));
+    assert!(heard(&json!({"source": "user"})));
+    assert!(!heard(&json!({"source": "background_complete", "process": "1", "command": "x", "duration_ms": 1})));
+    let task = json!("01J00000000000000000000000");
+    assert!(heard(&json!({"source": "task_message", "task": task, "title": "above"})));
+    assert!(!heard(&json!({"source": "task_complete", "task": task, "title": "below", "verdict": "passed"})));
+}
+
+#[test]
+fn requests_survive_a_summary_but_not_a_fork() {
+    let mut s = Script::new();
+    let one = TaskId::fresh(&s.ids);
+    let asked = request(&mut s, one);
+    let carry = serde_json::to_value(&s.state).unwrap();
+    s.apply("compact_marker", json!({"summary": "s", "tokens_before": 1, "tokens_after": 1, "carry": carry}));
+    assert_eq!(s.state.replies.request_of(one), Some(asked));
+    s.apply("fork_marker", json!({"source": one, "source_event": one, "title": "t"}));
+    assert!(s.state.replies.is_empty());
 }

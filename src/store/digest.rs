@@ -24,7 +24,7 @@ use crate::store::tail;
 use crate::store::{StoreError, replace};
 
 /// The format that this program reads and writes. Another one is not read, whether older or newer.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Folds may come to something else in another version of the program, over the same events.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 

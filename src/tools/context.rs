@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::base::IdSource;
 use crate::process::Environment;
 use crate::tools::blobs::BlobSink;
-use crate::tools::fence::Fence;
+use crate::tools::fence::{Fence, FenceError, Writable};
 use crate::tools::foreground::Foreground;
 use crate::tools::gate::Gate;
 use crate::tools::jobs::Jobs;
@@ -38,6 +38,17 @@ pub struct Context {
     pub folders: Folders,
     pub ids: IdSource,
     pub limits: Limits,
+}
+
+impl Context {
+    /// Asks the fence about a path that is to be written, from where the agent's shell stands. That reads the disk.
+    pub(super) async fn for_writing(&self, path: &str) -> Result<Writable, FenceError> {
+        let (fence, cwd, wanted) = (Arc::clone(&self.fence), self.cwd.get(), path.to_owned());
+        let asked = tokio::task::spawn_blocking(move || fence.for_writing(&wanted, &cwd));
+        asked.await.unwrap_or_else(|cut_off| {
+            Err(FenceError::Unresolvable { path: path.into(), source: std::io::Error::other(cut_off) })
+        })
+    }
 }
 
 /// The two ways in which a call can be cut short.

@@ -52,7 +52,8 @@ impl Handler for EditFile {
     const DESCRIPTION: &'static str = "Replaces exact text in a file. old_string must match character for character, \
         without the line numbers that read_file shows, and must occur exactly once: add surrounding lines until it \
         does, or set replace_all. Several edits in one call are applied in order, all or none. Returns the diff; if a \
-        text is not found, the nearest lines and how they differ. Only inside the worktree, never in .git.";
+        text is not found, the nearest lines and how they differ. Only inside the worktree, never in .git nor among \
+        git's hooks.";
     const EFFECT: Effect = Effect::Writes;
     const EXAMPLE: &'static str =
         r#"{"path": "src/lib.rs", "edits": [{"old_string": "let a = 1;", "new_string": "let a = 2;"}]}"#;
@@ -61,7 +62,7 @@ impl Handler for EditFile {
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
-        let writable = match context.fence.for_writing(&input.path, &context.cwd.get()) {
+        let writable = match context.for_writing(&input.path).await {
             Ok(writable) => writable,
             Err(error) => return Reply::error(format!("Not edited: {error}.")),
         };

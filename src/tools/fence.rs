@@ -1,16 +1,20 @@
 //! Where file tools may write and what they may see.
 //!
 //! A path is first made real: links followed, `..` applied, nothing left to interpretation. The real path must lie in
-//! the worktree, and in no `.git` and no hidden place. What is then opened is reached from the worktree's descriptor, one component at a time, without following any link: a link that appears between the decision
+//! the worktree, and in no `.git`, no folder of git's hooks and no hidden place. What is then opened is reached from the
+//! worktree's descriptor, one component at a time, without following any link: a link that appears between the decision
 //! and the opening makes the opening fail, it does not lead elsewhere. Reading is allowed everywhere but in hidden
 //! places and in other processes, and marked when it is outside.
 
+mod hooks;
 mod real;
 mod slot;
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+pub use hooks::Hooks;
 pub use slot::{Found, Slot};
 
 use real::real;
@@ -20,6 +24,8 @@ use real::real;
 pub struct Fence {
     root: PathBuf,
     hidden: Vec<PathBuf>,
+    git_data: Vec<PathBuf>,
+    hooks: Option<Arc<dyn Hooks>>,
 }
 
 /// A path that may be read.
@@ -57,6 +63,17 @@ pub enum FenceError {
     Outside { path: PathBuf, root: PathBuf },
     #[error("{} belongs to git's own data, which file tools never write; use git commands with bash", .0.display())]
     Git(PathBuf),
+    #[error(
+        "{} lies where git finds its hooks ({}, by core.hooksPath): what is written there would run in the person's own \
+         checkout, so file tools never write it; describe the change to the person and ask them to make it",
+        path.display(), folder.display()
+    )]
+    Hook { path: PathBuf, folder: PathBuf },
+    #[error(
+        "nobody can tell whether {} would be a hook of git's, because its settings cannot be read: {problem}; tell the person",
+        path.display()
+    )]
+    HooksUnknown { path: PathBuf, problem: String },
     #[error("{} is protected: it can hold credentials; ask the person to change it", .0.display())]
     Protected(PathBuf),
     #[error("{} names a folder, not a file", .0.display())]
@@ -69,7 +86,23 @@ impl Fence {
     /// Returns a fence around `worktree`, which must exist.
     pub fn new(worktree: &Path) -> io::Result<Self> {
         let root = worktree.canonicalize()?;
-        Ok(Self { root, hidden: Vec::new() })
+        Ok(Self { root, hidden: Vec::new(), git_data: Vec::new(), hooks: None })
+    }
+
+    /// Closes a folder with git's own data for writing, for repositories that do not call it `.git`.
+    pub fn with_git_data(mut self, folder: &Path) -> io::Result<Self> {
+        let folder = real(folder)?;
+        // A worktree may itself lie in one.
+        if folder != self.root && folder.starts_with(&self.root) {
+            self.git_data.push(folder);
+        }
+        Ok(self)
+    }
+
+    /// Closes the folders of hooks for writing.
+    pub fn with_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+        self.hooks = Some(hooks);
+        self
     }
 
     /// Closes a path for reading and for writing, existing or not: files with keys in them.
@@ -113,8 +146,11 @@ impl Fence {
         let Ok(below) = path.strip_prefix(&self.root).map(Path::to_owned) else {
             return Err(FenceError::Outside { path, root: self.root.clone() });
         };
-        if below.components().any(is_git) {
+        if below.components().any(is_git) || self.git_data.iter().any(|folder| path.starts_with(folder)) {
             return Err(FenceError::Git(path));
+        }
+        if let Some(hooks) = &self.hooks {
+            hooks::refuse(hooks.as_ref(), &self.root, &path)?;
         }
         if self.hidden.iter().any(|hidden| path.starts_with(hidden)) {
             return Err(FenceError::Protected(path));

@@ -72,6 +72,66 @@ fn git_data_and_files_with_keys_are_never_written() {
     assert!(write(&ground, "keys/mine").unwrap_err().contains("is protected"));
 }
 
+/// Folders that somebody else knows of.
+#[derive(Debug)]
+struct Told(Result<Vec<PathBuf>, String>);
+
+impl Hooks for Told {
+    fn folders(&self) -> Result<Vec<PathBuf>, String> {
+        self.0.clone()
+    }
+}
+
+fn with_hooks(ground: &Ground, folders: &[&str]) -> Fence {
+    let folders = folders.iter().map(|folder| ground.inside.join(folder)).collect();
+    ground.fence.clone().with_hooks(Arc::new(Told(Ok(folders))))
+}
+
+#[test]
+fn folders_of_hooks_are_never_written_whether_or_not_they_exist_and_whatever_leads_there() {
+    let mut ground = ground();
+    ground.fence = with_hooks(&ground, &["a/b", ".githooks", "escape/hooks", "/elsewhere"]);
+    for path in ["a/b/pre-commit", "a/b/lib/helper.sh", "short/pre-commit", "absolute/b/x", "a/x/../b/y", ".githooks/x"]
+    {
+        let refusal = write(&ground, path).unwrap_err();
+        assert!(refusal.contains("by core.hooksPath") && refusal.contains("ask them to make it"), "{path}: {refusal}");
+    }
+    assert!(write(&ground, ".githooks").is_err(), "nor the folder itself, as a file");
+    for path in ["a/c", "a/bc/x", ".githooks2/x", "pre-commit"] {
+        assert!(write(&ground, path).is_ok(), "{path}");
+    }
+    // A folder that is spelled through a link is the folder that the link leads to.
+    ground.fence = with_hooks(&ground, &["absolute"]);
+    assert!(write(&ground, "a/new").unwrap_err().contains("core.hooksPath"));
+}
+
+#[test]
+fn a_worktree_whose_top_or_parent_has_the_hooks_can_still_be_worked_in() {
+    let mut ground = ground();
+    ground.fence = with_hooks(&ground, &["."]);
+    assert!(write(&ground, "pre-push").unwrap_err().contains("core.hooksPath"));
+    assert!(write(&ground, "README.md").is_ok() && write(&ground, "src/pre-push").is_ok());
+    ground.fence = with_hooks(&ground, &[".."]);
+    assert!(write(&ground, "commit-msg").is_ok(), "git looks for it one folder higher");
+}
+
+#[test]
+fn nothing_is_written_while_nobody_can_tell_where_hooks_are() {
+    let mut ground = ground();
+    ground.fence = ground.fence.clone().with_hooks(Arc::new(Told(Err("line 3 is odd".to_owned()))));
+    let refusal = write(&ground, "a/new").unwrap_err();
+    assert!(refusal.contains("cannot be read: line 3 is odd"), "{refusal}");
+}
+
+#[test]
+fn git_data_under_another_name_is_closed_but_not_a_worktree_inside_of_it() {
+    let mut ground = ground();
+    ground.fence = ground.fence.clone().with_git_data(&ground.inside.join("absolute/b")).unwrap();
+    assert!(write(&ground, "a/b/hooks/pre-commit").unwrap_err().contains("git's own data"));
+    ground.fence = Fence::new(&ground.inside).unwrap().with_git_data(ground.inside.parent().unwrap()).unwrap();
+    assert!(write(&ground, "a/b/free").is_ok());
+}
+
 #[test]
 fn a_path_that_names_no_file_is_refused() {
     let ground = ground();

@@ -35,8 +35,9 @@ pub(super) struct Input {
 impl Handler for WriteFile {
     const NAME: &'static str = names::WRITE_FILE;
     const DESCRIPTION: &'static str = "Creates a file or replaces it whole, in one step; folders are created, the mode \
-        is kept. Only inside the worktree, never in .git. To change a part of a file use edit_file. If it replaces a \
-        file that changed since you last read it, the reply says so and names a copy of the old content.";
+        is kept. Only inside the worktree, never in .git nor among git's hooks. To change a part of a file use \
+        edit_file. If it replaces a file that changed since you last read it, the reply says so and names a copy of the \
+        old content.";
     const EFFECT: Effect = Effect::Writes;
     const EXAMPLE: &'static str = r#"{"path": "src/lib.rs", "content": "pub mod parser;\n"}"#;
 
@@ -44,7 +45,7 @@ impl Handler for WriteFile {
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
-        let writable = match context.fence.for_writing(&input.path, &context.cwd.get()) {
+        let writable = match context.for_writing(&input.path).await {
             Ok(writable) => writable,
             Err(error) => return Reply::error(format!("Not written: {error}.")),
         };

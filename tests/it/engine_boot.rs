@@ -11,9 +11,10 @@ use mxd::git::branch;
 use mxd::model::event::{AssistantText, Body, MessagesConsumed, StopReason, TurnEnded};
 use mxd::model::message::{Message, Source};
 use mxd::model::{Status, TaskNode};
+use serde_json::json;
 
-use crate::cli_support::{Project, World, now};
-use crate::engine_support::Running;
+use crate::cli_support::{Project, World, json_lines, now};
+use crate::engine_support::{Running, agent, call, play, root as engine_root, say};
 use crate::support::mock::{Mock, Script, answer};
 
 const SLEEPING: usize = 200;
@@ -111,4 +112,38 @@ fn two_hundred_sleeping_tasks_start_without_a_request_a_process_or_a_byte() {
     let after = sizes(&project.folder.sessions());
     let touched: Vec<_> = after.iter().filter(|(path, size)| before.get(*path) != Some(size)).collect();
     assert_eq!(touched.len(), 1, "only the root was spoken to: {touched:?}");
+}
+
+#[test]
+fn who_waits_for_whose_reply_is_known_after_a_restart() {
+    let world = World::new();
+    play(&world, json!([]));
+    let project = world.project("app");
+    let asker = project.new_task("Asker");
+    let root = project.tasks().iter().find(|task| task["parent"].is_null()).unwrap()["id"].as_str().unwrap().to_owned();
+    let question = json!({ "task": &root, "message": "Which one?", "request_reply": true });
+    play(
+        &world,
+        json!([
+            engine_root(json!([say("Let me think.")])),
+            agent("Asker", json!([call("send_message", question), say("I wait.")])),
+        ]),
+    );
+    let ran = project.run([]);
+    assert_eq!(project.status("Asker"), "in_progress", "{ran:?}");
+    // Once with what the last start kept, once with the sessions alone.
+    for digests in [true, false] {
+        if !digests {
+            fs::remove_file(project.folder.root().join("digests.json")).unwrap();
+        }
+        let lines = json_lines(&project.run(["--json"]).out);
+        let tasks = lines[0]["snapshot"]["tasks"].as_array().unwrap();
+        let waits = &tasks.iter().find(|task| task["node"]["id"] == asker.as_str()).unwrap()["waits"];
+        assert_eq!((&waits["for"], &waits["chain"]), (&json!("stalled"), &json!([asker, root])), "{waits}");
+        assert!(waits["reason"].as_str().unwrap().contains("reply"), "{waits}");
+        assert!(
+            !project.mxd(["log", &root]).ok().contains("without calling done"),
+            "and the one above is not told otherwise"
+        );
+    }
 }

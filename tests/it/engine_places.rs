@@ -91,6 +91,44 @@ fn a_setup_hook_and_a_check_are_done_when_they_say_so_whatever_they_leave_runnin
 }
 
 #[test]
+fn an_agent_cannot_plant_a_hook_with_its_file_tools() {
+    let world = World::new();
+    let write = |path: &str| call("write_file", json!({ "path": path, "content": "planted" }));
+    let edit = json!({ "path": "linked/pre-commit", "edits": [{ "old_string": "true", "new_string": "planted" }] });
+    let turns = json!([
+        write("helper.sh"),
+        write(".githooks/post-merge"),
+        call("edit_file", edit),
+        bash("mkdir -p later && ln -s later innocent && git config core.hooksPath later"),
+        write("innocent/pre-push"),
+        bash("git add helper.sh innocent && git commit -qm helper"),
+        done("passed", "only helped"),
+    ]);
+    play(&world, json!([root(json!([write(".githooks/post-merge"), say("refused")])), agent("Painter", turns)]));
+    let project = world.project("app");
+    commit(&project, ".githooks/pre-commit", "true\n");
+    std::os::unix::fs::symlink(".githooks", project.path.join("linked")).unwrap();
+    world.git(&project.path, ["add", "linked"]);
+    world.git(&project.path, ["commit", "-q", "-m", "linked"]);
+    world.git(&project.path, ["config", "core.hooksPath", ".githooks"]);
+    let ran = project.run(["Plant it yourself"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!project.path.join(".githooks/post-merge").exists(), "nor can the root, in the person's checkout");
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!((ran.code, project.status("Painter").as_str()), (0, "passed"), "{ran:?}");
+    let place = project.worktree("Painter");
+    assert_eq!(fs::read_to_string(place.join("helper.sh")).unwrap(), "planted");
+    for hook in [".githooks/post-merge", "later/pre-push"] {
+        assert!(!place.join(hook).exists(), "{hook}");
+    }
+    assert_eq!(fs::read_to_string(place.join(".githooks/pre-commit")).unwrap(), "true\n");
+    let log = project.log("Painter");
+    assert_eq!(log.matches("lies where git finds its hooks").count(), 3, "{log}");
+    assert!(log.contains("ask them to make it"), "{log}");
+}
+
+#[test]
 fn one_may_go_on_without_the_setup_hook() {
     let world = World::new();
     let project = with_failing_hook(&world);

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use mxd::git::diff::{self, Cut, Diff, End, FileDiff, FileStatus, Kind, LineKind, Whitespace, Wish};
+use mxd::git::merge::{How, Landed, Landing};
 use mxd::git::{Checkout, Wanted};
 
 use crate::git_support::{Scene, at_home, commit_all, git, odd_name};
@@ -71,6 +72,71 @@ at_home! {
         commit_all(path, "all of it");
         let committed = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
         assert_eq!(committed.files.len(), diff.files.len());
+    }
+
+    async fn what_came_in_from_the_base_is_not_the_tasks_work_also_once_that_has_all_of_it() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let (wanted, other) = (scene.made(1).await, scene.made(2).await);
+        let here = checkout(&scene, &wanted).await;
+        let names = async || {
+            let diff = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
+            diff.files.iter().map(|file| file.path().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let base = |name: &str| {
+            fs::write(scene.top.join(name), name).unwrap();
+            scene.commit_all(name);
+        };
+        let own = |name: &str| {
+            fs::write(wanted.path.join(name), name).unwrap();
+            commit_all(&wanted.path, name);
+        };
+        let land = async |wanted: &Wanted| {
+            let (branch, target) = (wanted.branch.clone(), "main".to_owned());
+            let message = "landed".to_owned();
+            let landing = Landing { task: wanted.task, branch, target, how: How::Merge, message, seen: None };
+            assert!(matches!(worktrees.land(&landing).await.unwrap(), Landed::Done { .. }));
+        };
+        own("own-1");
+        base("base-1");
+        own("own-2");
+        git(&wanted.path, ["merge", "--quiet", "--no-edit", "main"]);
+        own("own-3");
+        base("base-2");
+        assert_eq!(names().await, ["own-1", "own-2", "own-3"]);
+        land(&wanted).await;
+        assert_eq!(names().await, ["own-1", "own-2", "own-3"], "merged, without what it took in");
+        // Whatever else the base gains, by commits and by merges.
+        base("base-3");
+        fs::write(other.path.join("other"), "other").unwrap();
+        commit_all(&other.path, "other");
+        land(&other).await;
+        base("base-4");
+        assert_eq!(names().await, ["own-1", "own-2", "own-3"]);
+        // What comes after it was merged is new, until that is merged as well.
+        own("own-4");
+        assert_eq!(names().await, ["own-4"]);
+        git(&wanted.path, ["merge", "--quiet", "--no-edit", "main"]);
+        land(&wanted).await;
+        assert_eq!(names().await, ["own-4"]);
+    }
+
+    async fn a_base_that_was_only_moved_to_a_branch_still_shows_its_work() {
+        let scene = Scene::new();
+        let wanted = scene.made(1).await;
+        for name in ["own-1", "own-2"] {
+            fs::write(wanted.path.join(name), name).unwrap();
+            commit_all(&wanted.path, name);
+        }
+        git(&scene.top, ["merge", "--quiet", "--ff-only", &wanted.branch]);
+        for further in [false, true] {
+            if further {
+                scene.commit_all("further");
+            }
+            let here = checkout(&scene, &wanted).await;
+            let diff = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
+            assert_eq!(diff.files.len(), 2, "{diff:?}");
+        }
     }
 
     async fn submodules_show_their_commits() {

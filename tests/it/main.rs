@@ -65,6 +65,7 @@ mod git_archive;
 #[cfg(test)]
 mod git_diff;
 #[cfg(test)]
+mod git_hooks;
 mod git_locks;
 #[cfg(test)]
 mod git_merge;

@@ -174,8 +174,8 @@ fn what_is_not_a_digest_of_this_program_is_ignored() {
         String::new(),
         "{".to_owned(),
         good[..good.len() / 2].to_owned(),
-        good.replace("\"version\":1", "\"version\":2"),
-        good.replace("\"version\":1", "\"version\":0"),
+        good.replace("\"version\":2", "\"version\":3"),
+        good.replace("\"version\":2", "\"version\":1"),
         good.replace(&program, "\"0.0.1\""),
         good.replace("\"usage\":{", "\"usage\":{\"by_model\":7,"),
     ] {

@@ -223,7 +223,18 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     if let Some(aside) = removed.aside {
         note = format!("{note} What could not be archived is in {}.", aside.display());
     }
+    if let Some(kept) = drop_drafts(parts, task).await {
+        note = format!("{note} Conflicts that were being solved by hand are kept in {}.", kept.path.display());
+    }
     Ok(note.trim().to_owned())
+}
+
+/// Removes drafts of solved conflicts that nobody needs any more. Returns what the person has worked on, which stays.
+pub(super) async fn drop_drafts(parts: &Parts, task: TaskId) -> Option<git::merge::Drafts> {
+    parts.worktrees.drop_drafts(task).await.unwrap_or_else(|error| {
+        tracing::warn!(%task, %error, "drafts of solved conflicts could not be removed");
+        None
+    })
 }
 
 fn restored_note(restored: &git::Restored) -> String {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::effects::drop_drafts;
 use super::{Parts, verifying};
 use crate::agent::fork::Target;
 use crate::base::{Fault, MessageId, TaskId, TurnId};
@@ -110,6 +111,8 @@ async fn land(parts: &Arc<Parts>, wanted: merge::Landing) -> Result<Worked, Faul
     step("a merge is about to be said");
     Ok(match landed {
         Landed::Done { from, to, checkout, undo } => {
+            // Whoever began to solve conflicts by hand need not go on.
+            drop_drafts(parts, wanted.task).await;
             let (target, how) = (wanted.target, wanted.how);
             let landing = Landing { target, how, from, to, undo, at: parts.clock.now() };
             Worked::Landed { landing, checkout: followed(checkout) }

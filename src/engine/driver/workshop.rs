@@ -1,6 +1,6 @@
 //! What an agent works with: its tools, its fence, its shell, in one worktree.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
@@ -14,10 +14,11 @@ use crate::engine::door::Door;
 use crate::engine::machine::LaunchOrder;
 use crate::engine::profiles::Toolset;
 use crate::engine::tools::{self as orchestration, Access, Clean, Finish};
-use crate::git::status;
+use crate::git::{Checkout, hooks, status};
 use crate::model::{Live, ToolSpec};
 use crate::process::Environment;
 use crate::process::environment::TASK_MARKER;
+use crate::tools::fence::Hooks;
 use crate::tools::mcp::Missing;
 use crate::tools::{
     BlobSink, Completion, Context, Cwd, Fence, Folders, Foreground, Jobs, Limits, Open, ReadTracker, Registry, Tokens,
@@ -57,10 +58,15 @@ pub(super) async fn bench(
         let _ = shown.send(Incoming::Live { task, live });
     };
     let environment = Environment::new().with(TASK_MARKER, task.to_string());
+    let checkout = match &order.place {
+        Some(place) => parts.worktrees.checkout(&place.worktree).await.map_err(|error| error.to_string())?,
+        None => parts.worktrees.main().clone(),
+    };
+    let fence = fence(parts, root, checkout).map_err(|error| format!("the worktree cannot be used: {error}"))?;
     let context = Context {
         registry,
         gate: Arc::new(Open),
-        fence: Arc::new(fence(parts, root).map_err(|error| format!("the worktree cannot be used: {error}"))?),
+        fence: Arc::new(fence),
         cwd: Arc::new(Cwd::new(root.to_owned())),
         reads: Arc::new(ReadTracker::default()),
         jobs: Jobs::new(completed, Arc::clone(&blobs), limits.output_bytes),
@@ -150,20 +156,34 @@ fn own_tools(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Reg
     Ok(registry)
 }
 
-/// Returns the fence around a worktree: nothing outside of it can be written, and what holds keys cannot even be read.
-fn fence(parts: &Parts, root: &Path) -> std::io::Result<Fence> {
-    let mut fence = Fence::new(root)?;
+/// Returns the fence around a worktree: nothing outside of it can be written, nor what git would run, and what holds keys
+/// cannot even be read.
+fn fence(parts: &Parts, root: &Path, checkout: Checkout) -> std::io::Result<Fence> {
+    let mut fence = Fence::new(root)?.with_git_data(&checkout.git_dir)?.with_git_data(&checkout.common)?;
     for secret in parts.secrets.iter().filter(|path| path.exists()) {
         fence = fence.hide(secret)?;
     }
-    Ok(fence)
+    Ok(fence.with_hooks(Arc::new(HookFolders { main: parts.worktrees.main().clone(), here: checkout })))
+}
+
+/// Where hooks lie that a write in `here` could change.
+#[derive(Debug)]
+struct HookFolders {
+    main: Checkout,
+    here: Checkout,
+}
+
+impl Hooks for HookFolders {
+    fn folders(&self) -> Result<Vec<PathBuf>, String> {
+        hooks::folders(&self.main, &self.here).map_err(|error| error.to_string())
+    }
 }
 
 /// A worktree, as `done` looks at it.
 struct Worktree {
     parts: Arc<Parts>,
     task: TaskId,
-    path: std::path::PathBuf,
+    path: PathBuf,
     /// What checks the work in it.
     verify: Option<String>,
 }

@@ -233,8 +233,9 @@ impl Machine {
             return;
         }
         let plan = self.plans.remove(&message.id).unwrap_or_default();
-        if matches!(message.from, Source::TaskMessage { .. } | Source::User) {
-            self.life(task).asked_above = None;
+        // Whoever asked waits for something else now than a moment ago.
+        if let Source::TaskMessage { task: asking, request_reply: true, .. } = &message.from {
+            self.changed.insert(*asking);
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
             self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: plan.delivery });

@@ -89,7 +89,7 @@ impl Machine {
         let Some(life) = self.lives.get(&task) else { return };
         let waits = life.run.is_some()
             || self.queue.contains(&task)
-            || life.asked_above.is_some()
+            || self.asked_above(task).is_some()
             || !life.state.asks.is_empty()
             || self.works_below(task);
         if waits || life.state.turns.exit().is_some() {

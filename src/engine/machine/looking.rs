@@ -125,14 +125,24 @@ impl Machine {
             Some(Run::Alive { .. }) => life.word.filter(|_| life.silent).map(|since| Wait::Silence { since }),
             None => {
                 let wait = stall::wait(&self.tree, task, &|task| self.rest(task));
-                self.wait_for_reply(task, life.asked_above, wait)
+                self.wait_for_reply(task, wait)
             }
         }
     }
 
+    /// Returns the task above that a task asked for a reply, while it has none. Of several, the one that it asked last.
+    pub(super) fn asked_above(&self, task: TaskId) -> Option<TaskId> {
+        let own = &self.state(task)?.replies;
+        let open = self.tree.ancestors(task).filter_map(|above| {
+            let request = self.state(above.id)?.replies.request_of(task)?;
+            (!own.has_heard_since(request)).then_some((request, above.id))
+        });
+        open.max().map(|(_, above)| above)
+    }
+
     /// An agent that asked for a reply before it went to sleep waits for that, and not for nobody.
-    fn wait_for_reply(&self, task: TaskId, asked: Option<TaskId>, wait: Option<Wait>) -> Option<Wait> {
-        let Some(asked) = asked.filter(|asked| self.tree.get(*asked).is_some()) else { return wait };
+    fn wait_for_reply(&self, task: TaskId, wait: Option<Wait>) -> Option<Wait> {
+        let Some(asked) = self.asked_above(task) else { return wait };
         match wait {
             Some(Wait::Stalled { chain, .. }) if chain.len() == 1 => Some(match self.rest(asked) {
                 stall::Rest::Busy | stall::Rest::AsksPerson => Wait::Task { task: asked },

@@ -122,9 +122,6 @@ impl Machine {
         };
         let title = self.node(own)?.title.clone();
         let message = self.message(now, Source::TaskMessage { task: own, title, request_reply }, body);
-        if above && request_reply {
-            self.life(own).asked_above = Some(to);
-        }
         self.deliver(to, message, Plan::default(), Pending::Respond(ticket, words));
         Ok(())
     }

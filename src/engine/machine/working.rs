@@ -1,23 +1,19 @@
 //! What is done with a task's work: checked, merged, taken back, caught up. The machine decides whether and what to say of
-//! it; the driver and git do it.
+//! it; the driver and git do it. Merges are in [`merging`].
 
-use std::fmt::Write as _;
+mod conflicts;
+mod merging;
 
-use crate::base::{AskId, Fault, TaskId, Timestamp, text};
-use crate::engine::command::{OnConflict, Outcome, SendMode};
+use crate::base::{Fault, TaskId, Timestamp, text};
+use crate::engine::command::{Outcome, SendMode};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::rewinding::{Forking, Return};
 use crate::engine::machine::{Effect, Job, Machine, Pending, Ticket, Worked};
-use crate::engine::review::{Conflict, ConflictKind, Goal, How, Landing, Receipt};
-use crate::model::event::{AskAnswered, AskWithdrawn, Body};
+use crate::engine::review::Receipt;
+use crate::model::event::Body;
 use crate::model::message::Source;
 use crate::model::work::Work;
-use crate::model::{Answer, ask::AnsweredBy};
-
-/// How many conflicts an agent is shown with both sides; the rest only by name.
-const SHOWN: usize = 8;
-/// How many bytes of both sides of one conflict.
-const SHOWN_BYTES: usize = 3_000;
+use merging::Merging;
 
 /// What waits for a job with a task's work, or for the event that says how it ended.
 #[derive(Debug)]
@@ -49,20 +45,6 @@ pub(in crate::engine::machine) enum Waiting {
         task: TaskId,
         outcome: Outcome,
     },
-}
-
-/// A merge that was asked for.
-#[derive(Clone, Debug)]
-pub(in crate::engine::machine) struct Merging {
-    ticket: Ticket,
-    task: TaskId,
-    target: String,
-    how: How,
-    conflicts: OnConflict,
-    /// The question that is answered by it.
-    ask: Option<AskId>,
-    /// Who works where the target is checked out, while files are written there.
-    host: Option<TaskId>,
 }
 
 impl Waiting {
@@ -118,101 +100,6 @@ impl Machine {
                 .hint("or for this task: `mxd task edit TASK --verify 'COMMAND'`"));
         }
         self.start_job(task, Job::Verify(spot), Waiting::Verify { ticket, task });
-        Ok(())
-    }
-
-    pub(super) fn merge(
-        &mut self,
-        ticket: Ticket,
-        task: TaskId,
-        into: Goal,
-        how: How,
-        conflicts: OnConflict,
-        ask: Option<AskId>,
-    ) -> Result<(), Fault> {
-        self.at_rest(task, "merged")?;
-        let spot = self.spot_of(task)?;
-        spot.own_branch()?;
-        let target = spot.target(into).to_owned();
-        if (conflicts, how) == (OnConflict::Solved, How::Rebase) {
-            return Err(Fault::user(
-                "what was solved for both branches does not say what each commit becomes in a rebase",
-            )
-            .hint("merge or squash instead"));
-        }
-        self.host_at_rest(task, &target)?;
-        let merging = Merging { ticket, task, target: target.clone(), how, conflicts, ask, host: None };
-        self.start_job(task, Job::Prepare { spot, target, conflicts }, Waiting::Merge(merging));
-        Ok(())
-    }
-
-    /// Returns who works where a target is checked out. Refused while they are at work.
-    fn host_at_rest(&self, task: TaskId, target: &str) -> Result<TaskId, Fault> {
-        let host = self.tree.ancestors(task).find(|above| above.branch.as_deref() == Some(target));
-        let host = host.map_or(self.tree.root_id(), |above| above.id);
-        if self.is_working(host) {
-            return Err(Fault::user(format!(
-                "{} is at work where {target} is checked out: its files would change under its hands",
-                self.named(host)
-            ))
-            .hint("wait until it rests, or stop it: `mxd stop TASK`"));
-        }
-        Ok(host)
-    }
-
-    /// Everything is checked, which may have taken long: files are written next, while nobody works there.
-    fn prepared(&mut self, now: Timestamp, merging: Merging, commit: String) {
-        let Merging { ticket, task, how, .. } = merging;
-        let target = merging.target.clone();
-        let ready = self.host_at_rest(task, &target).and_then(|host| Ok((host, self.spot_of(task)?)));
-        match ready {
-            Ok((host, spot)) => {
-                self.visit(host);
-                let message = self.merge_message(task);
-                let job = Job::Land { spot, target, how, message, commit };
-                self.start_job(task, job, Waiting::Merge(Merging { host: Some(host), ..merging }));
-            }
-            Err(fault) => {
-                let fault = Fault { message: format!("nothing was merged: {}", fault.message), ..fault };
-                self.settle_work(now, Some(ticket), task, Err(fault));
-            }
-        }
-    }
-
-    /// Lets nobody begin where files are being written.
-    fn visit(&mut self, host: TaskId) {
-        self.life(host).receiving += 1;
-    }
-
-    /// Nothing is written any more where the target is checked out.
-    fn leave_host(&mut self, now: Timestamp, waiting: &Waiting) {
-        let (Waiting::Merge(Merging { host: Some(host), .. }) | Waiting::Undo { host: Some(host), .. }) = waiting
-        else {
-            return;
-        };
-        if let Some(life) = self.lives.get_mut(host) {
-            life.receiving = life.receiving.saturating_sub(1);
-        }
-        self.reconsider(now, *host);
-    }
-
-    /// Returns what the commit of a merge says: the task, and what its agent reported.
-    fn merge_message(&self, task: TaskId) -> String {
-        let Some(node) = self.tree.get(task) else { return String::new() };
-        let result = node.results.last().map(|round| round.result.trim()).unwrap_or_default();
-        let title = text::headline(&node.title, 72);
-        if result.is_empty() { title } else { format!("{title}\n\n{result}") }
-    }
-
-    pub(super) fn undo_merge(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
-        self.at_rest(task, "changed")?;
-        let landing = self.state(task).and_then(|state| state.work.landing.clone());
-        let host = landing.as_ref().map(|landing| self.host_at_rest(task, &landing.target)).transpose()?;
-        if let Some(host) = host {
-            self.visit(host);
-        }
-        let undo = landing.map(|landing| landing.undo);
-        self.start_job(task, Job::UndoLanding { undo }, Waiting::Undo { ticket, task, host });
         Ok(())
     }
 
@@ -285,7 +172,7 @@ impl Machine {
                     "{target} has {commits} that your branch does not have. Take them in now: run `git merge {target}` in \
                      your worktree, resolve what conflicts so that both sides' intentions hold, check that everything \
                      still works, and commit.{}",
-                    about(&conflicts)
+                    conflicts::about(&conflicts)
                 );
                 self.ask_agent(now, ticket, task, words);
             }
@@ -296,75 +183,6 @@ impl Machine {
             (waiting, worked) => {
                 let fault = Fault::internal(format!("an answer that fits no question: {worked:?}"));
                 self.work_failed(now, &waiting, fault);
-            }
-        }
-    }
-
-    fn landed(&mut self, now: Timestamp, merging: &Merging, landing: Landing, place: &str) {
-        let verb = match merging.how {
-            How::Merge => "merged",
-            How::Squash => "squashed",
-            How::Rebase => "rebased",
-        };
-        let noted = format!("{verb} into {}{place}; `mxd merge --undo` takes it back", merging.target);
-        let outcome = Outcome::Noted(noted);
-        let task = merging.task;
-        let words = format!(
-            "The person {verb} the work of \"{}\" ({task}) into {}.",
-            self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default(),
-            merging.target
-        );
-        self.tell_above(now, task, &Source::WorkContext, &words);
-        let bodies = vec![Work::Landed { landing }.into()];
-        match merging.ask {
-            Some(ask) => self.approve_with(now, merging.ticket, task, ask, bodies, outcome),
-            None => self.keep_work(task, bodies, Some(merging.ticket), outcome),
-        }
-    }
-
-    /// Says in the session that the person approved the work, together with what else happened.
-    pub(super) fn approve_with(
-        &mut self,
-        now: Timestamp,
-        ticket: Ticket,
-        task: TaskId,
-        ask: AskId,
-        mut bodies: Vec<Body>,
-        outcome: Outcome,
-    ) {
-        let approved = super::reviewing::APPROVE.to_owned();
-        let answer = Answer { text: approved, choice: Some(0), by: AnsweredBy::Person };
-        bodies.push(AskAnswered { id: ask, answer }.into());
-        bodies.push(AskWithdrawn { id: ask, reason: "the work was approved".to_owned() }.into());
-        bodies.extend(self.approval(now, task));
-        self.keep_work(task, bodies, Some(ticket), outcome);
-    }
-
-    fn conflicted(&mut self, now: Timestamp, merging: &Merging, conflicts: &[Conflict]) {
-        let (ticket, task, target) = (merging.ticket, merging.task, &merging.target);
-        match merging.conflicts {
-            // What was solved is in the branch by now: the target has gained something else.
-            OnConflict::Refuse | OnConflict::Solved => {
-                let names: Vec<String> =
-                    conflicts.iter().take(SHOWN).map(|conflict| conflict.path.display().to_string()).collect();
-                let files = text::count(conflicts.len(), "file", "files");
-                let fault = Fault::user(format!(
-                    "nothing was merged: it conflicts with {target} in {files}, such as {}",
-                    names.join(", ")
-                ))
-                .hint("let its agent resolve it: `mxd merge TASK --resolve`")
-                .hint("or solve it yourself, in your editor: `mxd merge TASK --edit`");
-                self.settle_work(now, Some(ticket), task, Err(fault));
-            }
-            OnConflict::AskAgent => {
-                self.release(task);
-                let words = format!(
-                    "Your branch is to be merged into {target}, and the two conflict. Run `git merge {target}` in your \
-                     worktree, resolve the conflicts so that both sides' intentions hold, check that everything still \
-                     works, commit, and call done again.{}",
-                    about(conflicts)
-                );
-                self.ask_agent(now, ticket, task, words);
             }
         }
     }
@@ -427,11 +245,6 @@ impl Machine {
             self.let_go(now, &[task]);
         }
     }
-
-    /// Lets a task go without looking whether it has something to do: something is about to be said to it.
-    fn release(&mut self, task: TaskId) {
-        self.life(task).edited = false;
-    }
 }
 
 fn check_failed(receipt: &Receipt) -> String {
@@ -443,46 +256,5 @@ fn check_failed(receipt: &Receipt) -> String {
         format!("`{}` {how}", receipt.command)
     } else {
         format!("`{}` {how}:\n{said}", receipt.command)
-    }
-}
-
-/// Says what two branches disagree about, with both sides.
-fn about(conflicts: &[Conflict]) -> String {
-    if conflicts.is_empty() {
-        return String::new();
-    }
-    let mut said = format!("\n\n{} will conflict:", text::count(conflicts.len(), "file", "files"));
-    for conflict in conflicts.iter().take(SHOWN) {
-        let _ = write!(said, "\n\n{}: {}", conflict.path.display(), kind(conflict.kind));
-        let shown = |side: &str| text::prefix(side, SHOWN_BYTES / 2).to_owned();
-        match (&conflict.marked, &conflict.ours, &conflict.theirs) {
-            (Some(marked), ..) => {
-                let _ = write!(said, "\n```\n{}\n```", text::prefix(&marked.text, SHOWN_BYTES));
-            }
-            (None, ours, theirs) => {
-                for (name, side) in [("theirs", ours), ("yours", theirs)] {
-                    if let Some(side) = side {
-                        let _ = write!(said, "\n{name}:\n```\n{}\n```", shown(&side.text));
-                    }
-                }
-            }
-        }
-    }
-    for conflict in conflicts.iter().skip(SHOWN) {
-        let _ = write!(said, "\n{}: {}", conflict.path.display(), kind(conflict.kind));
-    }
-    said
-}
-
-fn kind(kind: ConflictKind) -> &'static str {
-    match kind {
-        ConflictKind::Content => "both changed the same lines",
-        ConflictKind::BothAdded => "both made a file of this name",
-        ConflictKind::DeletedByUs => "you changed it, and it was deleted or renamed there",
-        ConflictKind::DeletedByThem => "you deleted or renamed it, and it was changed there",
-        ConflictKind::BothMoved => "both renamed it, to different names",
-        ConflictKind::Binary => "both changed it, and it is not text",
-        ConflictKind::Mode => "both changed whether it is a file, a program or a link",
-        ConflictKind::Submodule => "both moved the submodule",
     }
 }

@@ -298,4 +298,44 @@ fn who_waits_for_a_reply_of_somebody_who_sleeps_is_named_with_both() {
     let Some(Wait::Stalled { chain, reason }) = rig.view(task).waits else { panic!("{:?}", rig.view(task).waits) };
     assert_eq!(chain, [task, root]);
     assert!(reason.contains("reply"), "{reason}");
+    let told = rig.messages(root).len();
+    rig.crash();
+    assert_eq!(rig.view(task).waits, Some(Wait::Stalled { chain, reason }), "a restart forgets nothing of it");
+    assert_eq!(rig.messages(root).len(), told, "and tells nobody that it sleeps for no reason");
+    assert!(rig.launched().is_empty());
+}
+
+#[test]
+fn a_reply_ends_the_wait_also_across_a_restart() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    let task = rig.make_busy(root, "Task");
+    let below = rig.make_busy(task, "Below");
+    let ask = |to: TaskId| crate::engine::request::Request::SendMessage {
+        task: to.to_string(),
+        message: "Which one?".to_owned(),
+        request_reply: true,
+    };
+    // It asks two that are above it: what it waits for is the one that it asked last.
+    rig.ask(below, ask(root));
+    rig.ask(below, ask(task));
+    rig.rest(below);
+    rig.crash();
+    assert_eq!(rig.view(below).waits, Some(Wait::Task { task }), "{:?}", rig.view(task).waits);
+    rig.start(root);
+    let reply = crate::engine::request::Request::SendMessage {
+        task: below.to_string(),
+        message: "This one.".to_owned(),
+        request_reply: false,
+    };
+    rig.start(task);
+    rig.ask(task, reply);
+    rig.start(below);
+    rig.take_a_turn(below);
+    rig.rest(below);
+    rig.crash();
+    let Some(Wait::Stalled { chain, .. }) = rig.view(below).waits else { panic!("{:?}", rig.view(below).waits) };
+    assert_eq!(chain, [below], "it was answered and said nothing more");
 }

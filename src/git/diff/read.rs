@@ -14,7 +14,8 @@ use crate::git::refs;
 /// Beyond this many files, looking for renames costs more than it tells.
 const RENAME_FILES: usize = 1_000;
 
-/// Returns the commit at which a branch left another, or began, if the other has all of it. Nothing: what is checked out.
+/// Returns the commit at which a branch left another. If the other has all of it by now: where it had left it before that, so
+/// that what it took in from there is not its own work. Nothing: what is checked out.
 pub(super) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
     let repository = checkout.open()?;
     let failed = Error::read(&checkout.path);
@@ -31,11 +32,37 @@ pub(super) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) 
     let left = match repository.merge_base(head, tip).unwrap_or(tip) {
         // All of it is in the base by now, and what it was made of is still worth a look.
         merged if merged == head && name.as_deref() != Some(&format!("{}{base}", refs::HEADS)) => {
-            name.and_then(|name| beginning(&repository, &name, head)).unwrap_or(merged)
+            let before = before_merge(&repository, head, tip).map_err(&failed)?;
+            let left = before.and_then(|before| repository.merge_base(head, before).ok());
+            left.or_else(|| beginning(&repository, &name?, head)).unwrap_or(merged)
         }
         left => left,
     };
     Ok(left.to_string())
+}
+
+/// Returns what a branch that ends at `tip` was just before a merge brought `head` into it. Nothing: no merge did, it was only
+/// moved there.
+fn before_merge(repository: &Repository, head: git2::Oid, tip: git2::Oid) -> Result<Option<git2::Oid>, git2::Error> {
+    let mut walk = repository.revwalk()?;
+    walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
+    walk.simplify_first_parent()?;
+    walk.push(tip)?;
+    walk.hide(head)?;
+    let own = walk.collect::<Result<Vec<_>, _>>()?;
+    // From some commit on, all of them have it: a long history need not be asked one by one.
+    let (mut with, mut without) = (0, own.len());
+    while with < without {
+        let middle = usize::midpoint(with, without);
+        if repository.graph_descendant_of(own[middle], head)? {
+            with = middle + 1;
+        } else {
+            without = middle;
+        }
+    }
+    let Some(brought_in) = with.checked_sub(1).map(|at| own[at]) else { return Ok(None) };
+    let before = repository.find_commit(brought_in)?.parent_id(0)?;
+    Ok(Some(before).filter(|before| *before != head))
 }
 
 /// Returns the commit that a branch began at, if git still remembers it.

@@ -322,7 +322,7 @@ pub(super) async fn follow(checkout: &Checkout, from: Oid, to: Oid, rehearsal: R
     let name = if rehearsal == Rehearsal::Yes { "a checkout would follow" } else { "a checkout is about to follow" };
     step(name);
     match call.argument(from.to_string()).argument(to.to_string()).run_patiently().await {
-        Err(Error::Failed { said, .. }) if said.contains("would be overwritten") => {
+        Err(Error::Failed { said, .. }) if said.contains("would be overwritten") || said.contains("not uptodate") => {
             let said = said.trim_start_matches("error: ").trim();
             return Err(Error::Refused(format!("{} cannot follow: {said}", checkout.path.display())));
         }

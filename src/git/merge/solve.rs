@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -23,13 +22,13 @@ use crate::git::worktree::Worktrees;
 use crate::git::worktree_files;
 
 /// Beside the worktrees; a name that no task's folder has.
-const SOLVING: &str = ".solving";
+pub(in crate::git) const SOLVING: &str = ".solving";
 /// The drafts, by the names of their files.
-const DRAFTS: &str = "files";
+pub(super) const DRAFTS: &str = "files";
 /// Which versions the drafts were made of.
-const MADE_OF: &str = "made-of";
+pub(super) const MADE_OF: &str = "made-of";
 /// What is decided by a word.
-const LIST: &str = "CONFLICTS";
+pub(super) const LIST: &str = "CONFLICTS";
 /// How long a mark is, unless a file has lines of its own that look like one.
 const MARK: u16 = 7;
 const LONGEST_MARK: u16 = 64;
@@ -46,7 +45,7 @@ pub struct Solving {
 
 /// Whose version stays, where lines cannot be put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stays {
+pub(super) enum Stays {
     Task,
     Target,
 }
@@ -69,16 +68,29 @@ impl Worktrees {
     pub(super) fn solving(&self, task: TaskId) -> PathBuf {
         self.folder().join(SOLVING).join(task.to_string())
     }
+}
 
-    /// Forgets what was solved: it is in a commit, or nobody wants it any more.
-    pub async fn forget_solving(&self, task: TaskId) -> Result<(), Error> {
-        let folder = self.solving(task);
-        blocking(move || match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::disk("remove", &folder)(error)),
-            _ => Ok(()),
-        })
-        .await
+/// What a draft was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    /// The versions that conflict.
+    key: String,
+    /// What was written, for whoever asks whether the person has worked on it. Nothing: that was not noted.
+    drafted: Option<String>,
+}
+
+impl Made {
+    fn of(key: &str, content: &[u8]) -> Self {
+        Self { key: key.to_owned(), drafted: Some(short(&blake3::hash(content))) }
     }
+
+    pub(super) fn is_as_drafted(&self, content: &[u8]) -> bool {
+        self.drafted.as_ref().is_some_and(|drafted| *drafted == short(&blake3::hash(content)))
+    }
+}
+
+fn short(hash: &blake3::Hash) -> String {
+    hash.to_hex()[..12].to_owned()
 }
 
 /// A conflict, and how a person solves it.
@@ -108,7 +120,7 @@ impl Open {
                 let version = side.as_ref().map_or_else(String::new, |side| format!("{:o} {}", side.mode, side.id));
                 hash.update(b"\0").update(version.as_bytes());
             }
-            let key = hash.finalize().to_hex()[..12].to_owned();
+            let key = short(&hash.finalize());
             let kind = conflict::kind(repository, &conflict);
             all.push(Self { path: PathBuf::from(OsStr::from_bytes(&path)), conflict, key, kind });
         }
@@ -199,8 +211,8 @@ fn prepare(
         return Ok(None);
     }
     let mut known = made_of(folder);
-    known.retain(|path, key| {
-        let same = open.iter().any(|open| open.path == *path && open.key == *key);
+    known.retain(|path, made| {
+        let same = open.iter().any(|open| open.path == *path && open.key == made.key);
         same && folder.join(DRAFTS).join(path).is_file()
     });
     // What is written over first is no longer said to be there.
@@ -210,7 +222,7 @@ fn prepare(
         if !known.contains_key(&conflict.path) {
             let (content, _) = conflict.marked(repository, (branch, target))?;
             worktree_files::write(&folder.join(DRAFTS), &conflict.path, &content, FileMode::Blob)?;
-            known.insert(conflict.path.clone(), conflict.key.clone());
+            known.insert(conflict.path.clone(), Made::of(&conflict.key, &content));
         }
         files.push(folder.join(DRAFTS).join(&conflict.path));
     }
@@ -253,7 +265,7 @@ fn list(open: &[&Open], said: &BTreeMap<String, Stays>, branch: &str, target: &s
 }
 
 /// Returns what was decided by a word so far.
-fn decided(folder: &Path) -> BTreeMap<String, Stays> {
+pub(super) fn decided(folder: &Path) -> BTreeMap<String, Stays> {
     let page = fs::read(folder.join(LIST)).unwrap_or_default();
     let page = String::from_utf8_lossy(&page).into_owned();
     let decided = page.lines().filter_map(|line| {
@@ -268,18 +280,25 @@ fn decided(folder: &Path) -> BTreeMap<String, Stays> {
     decided.collect()
 }
 
-fn made_of(folder: &Path) -> BTreeMap<PathBuf, String> {
+pub(super) fn made_of(folder: &Path) -> BTreeMap<PathBuf, Made> {
     let page = fs::read(folder.join(MADE_OF)).unwrap_or_default();
     let lines = page.split(|byte| *byte == b'\n').filter_map(|line| {
         let at = line.iter().position(|byte| *byte == b' ')?;
-        let key = String::from_utf8(line[..at].to_vec()).ok()?;
-        Some((PathBuf::from(OsStr::from_bytes(&unescape(&line[at + 1..]))), key))
+        let words = String::from_utf8(line[..at].to_vec()).ok()?;
+        let made = match words.split_once(':') {
+            Some((key, drafted)) => Made { key: key.to_owned(), drafted: Some(drafted.to_owned()) },
+            None => Made { key: words, drafted: None },
+        };
+        Some((PathBuf::from(OsStr::from_bytes(&unescape(&line[at + 1..]))), made))
     });
     lines.collect()
 }
 
-fn write_made_of(folder: &Path, known: &BTreeMap<PathBuf, String>) -> Result<(), Error> {
-    let line = |(path, key): (&PathBuf, &String)| format!("{key} {}\n", path.as_os_str().as_bytes().escape_ascii());
+fn write_made_of(folder: &Path, known: &BTreeMap<PathBuf, Made>) -> Result<(), Error> {
+    let line = |(path, Made { key, drafted }): (&PathBuf, &Made)| {
+        let drafted = drafted.as_ref().map(|drafted| format!(":{drafted}")).unwrap_or_default();
+        format!("{key}{drafted} {}\n", path.as_os_str().as_bytes().escape_ascii())
+    };
     let page: String = known.iter().map(line).collect();
     let drafts = folder.join(DRAFTS);
     fs::create_dir_all(&drafts).map_err(Error::disk("make the folder", &drafts))?;
@@ -294,7 +313,8 @@ pub(super) fn apply(repository: &Repository, index: &mut Index, folder: &Path) -
     for open in Open::all(repository, index)? {
         let solved = if open.is_in_lines() {
             let draft = folder.join(DRAFTS).join(&open.path);
-            let content = fs::read(&draft).ok().filter(|_| known.get(&open.path) == Some(&open.key));
+            let content =
+                fs::read(&draft).ok().filter(|_| known.get(&open.path).is_some_and(|made| made.key == open.key));
             let (_, length) = open.marked(repository, ("", ""))?;
             match content.filter(|content| !has_marks(content, length)).zip(open.entry()) {
                 Some((content, entry)) => Some(IndexEntry { id: repository.blob(&content).map_err(&failed)?, ..entry }),

@@ -17,10 +17,14 @@ fn only_lines_that_begin_or_end_a_conflict_are_marks() {
 fn what_drafts_were_made_of_is_read_as_it_was_written_whatever_the_name() {
     let folder = tempfile::tempdir().unwrap();
     let names: [&[u8]; 4] = [b"a.txt", b"with space", b"line\nbreak", b"not utf8 \xff"];
-    let known: BTreeMap<PathBuf, String> =
-        names.iter().map(|name| (PathBuf::from(OsStr::from_bytes(name)), "0123456789ab".to_owned())).collect();
+    let name = |name: &&[u8]| (PathBuf::from(OsStr::from_bytes(name)), Made::of("0123456789ab", name));
+    let mut known: BTreeMap<PathBuf, Made> = names.iter().map(name).collect();
+    let unnoted = Made { key: "ba9876543210".to_owned(), drafted: None };
+    known.insert("noted by an older version".into(), unnoted.clone());
     write_made_of(folder.path(), &known).unwrap();
     assert_eq!(made_of(folder.path()), known);
+    assert!(known[Path::new("a.txt")].is_as_drafted(b"a.txt") && !known[Path::new("a.txt")].is_as_drafted(b"b.txt"));
+    assert!(!unnoted.is_as_drafted(b""), "what nobody noted may be somebody's work");
     assert_eq!(made_of(&folder.path().join("nowhere")), BTreeMap::new());
 }
 

@@ -9,6 +9,7 @@ use super::trash::{ASIDE, TRASH};
 use crate::git::branch;
 use crate::git::entry::{self, Entry, Head};
 use crate::git::error::{Error, blocking};
+use crate::git::merge::SOLVING;
 use crate::git::program::Checkout;
 use crate::git::refs;
 
@@ -51,7 +52,7 @@ impl Worktrees {
                 }
             }
             for path in inside(&folder) {
-                if path.file_name().is_some_and(|name| name == TRASH || name == ASIDE) {
+                if path.file_name().is_some_and(|name| [TRASH, ASIDE, SOLVING].iter().any(|ours| name == *ours)) {
                     continue;
                 }
                 if !paths.contains(&path) && !noted.contains(&path) {

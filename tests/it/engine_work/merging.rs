@@ -1,6 +1,8 @@
 //! Merges: what is refused and why, what moves, what an agent is told, and the way back.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -55,6 +57,76 @@ fn a_task_is_merged_squashed_or_rebased_and_that_is_taken_back() {
         assert_ne!(before, base);
         world.git(&project.path, ["fsck", "--strict"]);
     }
+}
+
+/// A `git` that does something first in the moment in which a checkout is to follow: after everything was looked at.
+fn meddling_git(world: &World, checkout: &Path, first: &str) -> std::ffi::OsString {
+    let folder = world.folder("meddling");
+    let real = world.command("sh", &folder).args(["-c", "command -v git"]).output().unwrap();
+    let real = String::from_utf8(real.stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$GIT_WORK_TREE $*\" in\n*--dry-run*) ;;\n\"{} read-tree -m -u \"*) cd '{}'; {first} ;;\nesac\nexec {} \"$@\"\n",
+        checkout.display(),
+        checkout.display(),
+        real.trim()
+    );
+    fs::write(folder.join("git"), script).unwrap();
+    fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&path))).unwrap()
+}
+
+#[test]
+fn a_merge_whose_checkout_cannot_follow_any_more_never_happened() {
+    let world = World::new();
+    let project = painted(&world);
+    let id = project.id("Painter");
+    fs::write(project.path.join("kept.txt"), "kept\n").unwrap();
+    world.git(&project.path, ["add", "kept.txt"]);
+    world.git(&project.path, ["commit", "-q", "-m", "kept"]);
+    let refs = || world.git(&project.path, ["for-each-ref", "refs/heads", "refs/mxd/pending", "refs/mxd/undo"]);
+    let before = refs();
+    // Somebody's own file where the new one goes; another git that is at work and does not end.
+    for (meddling, obstacle, code) in
+        [("echo mine > a.txt", "a.txt", 3), ("echo > .git/index.lock", ".git/index.lock", 1)]
+    {
+        let path = meddling_git(&world, &project.path, meddling);
+        let output = world.mxd_command(&project.path).env("PATH", path).args(["merge", &id]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("cannot follow") || said.contains("index.lock"), "{said}");
+        assert!(project.path.join(obstacle).exists(), "{meddling}");
+        assert_eq!(refs(), before, "the branch is back, and there is nothing to take back: {meddling}");
+        fs::remove_file(project.path.join(obstacle)).unwrap();
+        let changed = world.git(&project.path, ["status", "--porcelain", "--untracked-files=no"]);
+        assert_eq!(changed, "", "{meddling}");
+        assert!(!project.path.join("a.txt").exists() && project.path.join("kept.txt").exists());
+        project.mxd(["merge", &id, "--undo"]).refused(3, "no merge of this task");
+        assert!(!project.log("Painter").contains("into main"), "{}", project.log("Painter"));
+    }
+    // Nothing of it is in the way of the next try.
+    project.mxd(["merge", &id]).ok();
+    assert_eq!(read(&project.path.join("a.txt")), "one\ntwo\n");
+    world.git(&project.path, ["fsck", "--strict"]);
+}
+
+#[test]
+fn taking_back_a_merge_whose_checkout_cannot_follow_leaves_it_merged() {
+    let world = World::new();
+    let project = painted(&world);
+    let id = project.id("Painter");
+    project.mxd(["merge", &id]).ok();
+    let refs = || world.git(&project.path, ["for-each-ref", "refs/heads", "refs/mxd/pending", "refs/mxd/undo"]);
+    let before = refs();
+    let path = meddling_git(&world, &project.path, "echo changed > a.txt");
+    let output = world.mxd_command(&project.path).env("PATH", path).args(["merge", &id, "--undo"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(3) && said.contains("cannot follow"), "{said}");
+    assert_eq!(refs(), before);
+    assert_eq!(read(&project.path.join("a.txt")), "changed\n", "what somebody wrote in the last moment is still there");
+    world.git(&project.path, ["checkout", "-q", "a.txt"]);
+    project.mxd(["merge", &id, "--undo"]).ok();
+    assert!(!project.path.join("a.txt").exists());
 }
 
 #[test]

@@ -182,3 +182,101 @@ fn windows_lines_and_lines_that_look_like_marks_are_no_trouble() {
     assert_eq!(read(&project.path.join("crlf.txt")), "one\r\ntask\r\n");
     assert_eq!(read(&project.path.join("guide.md")), "<<<<<<< a guide\n=======\n>>>>>>> to git\ntask\n");
 }
+
+#[test]
+fn what_came_in_with_the_target_is_not_in_the_diff_of_the_task() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "echo one > a.txt",
+        "echo task > a.txt; echo own > own.txt",
+        "echo base > a.txt; echo base > base.txt",
+    );
+    let id = project.id("Writer");
+    edit(&project, "echo both > \"$1\"", &[]).ok();
+    assert!(project.worktree("Writer").join("base.txt").exists());
+    let merged = project.mxd(["diff", &id, "--stat"]).ok();
+    assert_eq!(merged, "M a.txt +1 -1\nA own.txt +1 -0\n2 files, +2 -1\n");
+    project.mxd(["merge", &id, "--undo"]).ok();
+    assert_eq!(project.mxd(["diff", &id, "--stat"]).ok(), merged, "nor while it is on the branch alone");
+}
+
+fn drafts(project: &Project<'_>, id: &str) -> std::path::PathBuf {
+    project.folder.worktrees().join(".solving").join(id)
+}
+
+#[test]
+fn drafts_that_nobody_worked_on_go_with_their_task() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "echo one > a.txt; seq 9 > gone.txt",
+        "echo task > a.txt; rm gone.txt",
+        "echo base > a.txt; echo base >> gone.txt",
+    );
+    let id = project.id("Writer");
+    edit(&project, "exit 1", &[]).refused(3, "nothing was taken over");
+    assert!(drafts(&project, &id).join("files/a.txt").exists() && drafts(&project, &id).join("CONFLICTS").exists());
+    assert_eq!(project.mxd(["gc"]).ok(), "nothing to free\n", "the task may need them");
+    let copy = world.root().join("copy");
+    assert!(
+        world.command("cp", &world.root()).arg("-a").args([&drafts(&project, &id), &copy]).status().unwrap().success()
+    );
+    project.mxd(["task", "delete", &id]).ok();
+    assert!(!project.folder.worktrees().join(".solving").exists(), "nor the folder around it");
+    // As a crash leaves them, or whoever copies a data folder.
+    fs::create_dir(project.folder.worktrees().join(".solving")).unwrap();
+    fs::rename(&copy, drafts(&project, &id)).unwrap();
+    let would = project.mxd(["gc", "--dry-run"]).ok();
+    let what = format!("drafts of conflicts in {}", drafts(&project, &id).display());
+    assert!(would.contains(&format!("would free: {what}")) && drafts(&project, &id).exists(), "{would}");
+    let freed = project.mxd(["gc"]).ok();
+    assert!(freed.contains(&format!("freed: {what}")) && !drafts(&project, &id).exists(), "{freed}");
+}
+
+#[test]
+fn what_somebody_solved_outlives_the_task_and_is_used_when_that_comes_back() {
+    let world = World::new();
+    let project = at_odds(
+        &world,
+        "echo one > a.txt; seq 9 > gone.txt",
+        "echo task > a.txt; rm gone.txt",
+        "echo base > a.txt; echo base >> gone.txt",
+    );
+    let id = project.id("Writer");
+    edit(&project, "echo half > \"$2\"; exit 1", &[]).refused(3, "nothing was taken over");
+    let closed = project.mxd(["task", "close", &id]).ok();
+    assert!(closed.contains("solved by hand are kept in"), "{closed}");
+    let said = project.mxd(["gc"]).ok();
+    let draft = drafts(&project, &id).join("files/a.txt");
+    assert!(said.contains("left alone: drafts of conflicts") && said.contains(draft.to_str().unwrap()), "{said}");
+    project.mxd(["task", "delete", &id]).ok();
+    let said = project.mxd(["gc"]).ok();
+    assert!(said.contains("left alone: drafts of conflicts") && said.contains("you have worked on"), "{said}");
+    assert_eq!(read(&draft), "half\n");
+    project.mxd(["restore", &id]).ok();
+    assert!(!project.mxd(["gc"]).ok().contains("drafts of conflicts"), "they are the task's again");
+    edit(&project, "grep -q half \"$2\" && sed -i 's/^?/task/' \"$1\"", &[]).ok();
+    assert_eq!(read(&project.path.join("a.txt")), "half\n");
+    assert!(!drafts(&project, &id).exists());
+}
+
+#[test]
+fn a_word_that_was_decided_and_a_file_that_an_editor_left_count_as_work() {
+    let world = World::new();
+    let project = at_odds(&world, "seq 9 > gone.txt", "rm gone.txt", "echo base >> gone.txt");
+    let id = project.id("Writer");
+    let folder = drafts(&project, &id);
+    edit(&project, "sed -i 's/^?/task/' \"$1\"; exit 1", &[]).refused(3, "nothing was taken over");
+    project.mxd(["task", "close", &id]).ok();
+    let list = folder.join("CONFLICTS");
+    let said = project.mxd(["gc"]).ok();
+    assert!(said.contains(&format!("you have worked on {}", list.display())), "{said}");
+    // Without the word, but with what an editor left when it crashed.
+    fs::write(&list, read(&list).replace("task ", "? ")).unwrap();
+    fs::write(folder.join(".CONFLICTS.swp"), "half").unwrap();
+    let said = project.mxd(["gc"]).ok();
+    assert!(said.contains(&format!("you have worked on {}", folder.join(".CONFLICTS.swp").display())), "{said}");
+    fs::remove_file(folder.join(".CONFLICTS.swp")).unwrap();
+    assert!(project.mxd(["gc"]).ok().contains("freed: drafts of conflicts") && !folder.exists());
+}
