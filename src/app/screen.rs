@@ -28,6 +28,7 @@ use crate::model::Project;
 use crate::term::{Event, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
+use crate::ui::setup::Offered;
 use crate::ui::{self, Cx, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
 use errands::Solve;
 
@@ -53,6 +54,8 @@ pub struct Options {
     /// Writes a setting where it belongs.
     pub save_setting: SaveSetting,
     pub projects: Arc<dyn Fn() -> Vec<ProjectChoice> + Send + Sync>,
+    /// Asks which models can be reached. None: nobody told.
+    pub models: Arc<dyn Fn() -> BoxFuture<'static, Vec<Offered>> + Send + Sync>,
     pub clock: Arc<dyn Clock>,
     pub ids: IdSource,
     /// Something to say at the start.

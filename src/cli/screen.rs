@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::{self, End, Options, ProjectChoice, Setting};
+use crate::app::{self, End, Options, ProjectChoice, Setting, models};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::{change_quietly, settings};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -108,13 +108,18 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
             read_only,
+            models: models::known(&wanted),
             ..app::Settings::default()
         },
-        notify: wanted.notify,
+        notify: wanted.notify.clone(),
         save_setting: Arc::new(move |setting| save(&place, &chosen, setting)),
         projects: {
             let home = home.clone();
             Arc::new(move || projects(&home))
+        },
+        models: {
+            let (settings, clock) = (wanted.clone(), clock.clone());
+            Arc::new(move || Box::pin(models::ask(settings.clone(), clock.clone())))
         },
         clock,
         ids,

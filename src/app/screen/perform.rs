@@ -90,6 +90,10 @@ impl Screen {
                     Msg::Projects(listed.unwrap_or_default())
                 });
             }
+            Effect::ListModels => {
+                let models = (self.options.models)();
+                self.beside(async move { Msg::Models(models.await) });
+            }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
             Effect::SetUp => self.end = Some(End::SetUp),
             Effect::Redraw => self.terminal.invalidate(),
