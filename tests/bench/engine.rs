@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::paired;
 use crate::site::Site;
-use crate::{Outcome, fixture, probe, turns, workshop};
+use crate::{Outcome, fixture, system, turns, workshop};
 
 /// The first argument of a child of ours.
 pub const CHILD: &str = "--crowd";
@@ -37,6 +37,7 @@ const SLEEPING: usize = 200;
 
 pub fn measure(report: &mut Report) -> Outcome {
     crowd_rows(report)?;
+    command_rows(report)?;
     boot_row(report)
 }
 
@@ -51,8 +52,25 @@ struct Crowd {
     peak_bytes: u64,
 }
 
+/// What the agents of a crowd do in each turn.
+#[derive(Clone, Copy)]
+enum Task {
+    Read,
+    Command,
+}
+
+impl Task {
+    fn call(self, number: usize) -> (&'static str, String) {
+        match self {
+            Self::Read => ("read_file", format!(r#"{{"path":"notes.txt","offset":{}}}"#, number + 1)),
+            Self::Command => ("bash", format!(r#"{{"command":"true {number}"}}"#)),
+        }
+    }
+}
+
 /// Calls a tool so many times in every conversation, then says `done`. The first answers wait until all agents are there.
 struct AtOnce {
+    task: Task,
     turns: usize,
     answered: Mutex<HashMap<Vec<u8>, usize>>,
     all: Barrier,
@@ -61,8 +79,9 @@ struct AtOnce {
 }
 
 impl AtOnce {
-    fn new(agents: usize, turns: usize) -> Self {
+    fn new(agents: usize, turns: usize, task: Task) -> Self {
         Self {
+            task,
             turns,
             answered: Mutex::default(),
             all: Barrier::new(agents),
@@ -84,9 +103,7 @@ impl AtOnce {
 
     fn response(&self, number: usize) -> Response {
         let (name, input) = match number {
-            number if number < self.turns => {
-                ("read_file", format!(r#"{{"path":"notes.txt","offset":{}}}"#, number + 1))
-            }
+            number if number < self.turns => self.task.call(number),
             _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
         };
         let calls = workshop::call(&format!("call_{number}"), name, &input);
@@ -115,7 +132,8 @@ impl Provider for AtOnce {
             let number = self.number(&call.body);
             if number == 0 {
                 self.all.wait().await;
-                self.begun.get_or_init(|| (Instant::now(), cpu_seconds().unwrap_or_default()));
+                self.begun
+                    .get_or_init(|| (Instant::now(), system::Process::ourselves().cpu_seconds().unwrap_or_default()));
             }
             Ok(self.response(number))
         })
@@ -164,6 +182,48 @@ fn crowd_rows(report: &mut Report) -> Outcome {
     row(&names[3], Unit::Bytes, &|crowd| crowd.peak_bytes as f64, Target::None)
 }
 
+/// Commands instead of files, against five times what another program of this kind reached, and against the shell alone.
+fn command_rows(report: &mut Report) -> Outcome {
+    const PEER: f64 = 174.0;
+    let what = |figure: &str| format!("engine, {AGENTS} agents, {TURNS} turns of bash each: {figure}");
+    let names = ["turns", "turns against the shell alone", "memory"].map(what);
+    if !names.iter().any(|name| report.wants(name)) {
+        return Ok(());
+    }
+    let turns = (AGENTS * (TURNS + 1)) as f64;
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        rounds.push((in_child("commands")?, shells_alone(AGENTS * TURNS)?));
+    }
+    rounds.sort_by(|one, other| one.0.seconds.total_cmp(&other.0.seconds));
+    let (crowd, shells) = rounds[rounds.len() / 2];
+    let (ours, unit) = (turns / crowd.seconds, Unit::PerSecond);
+    let [turns_row, shell_row, memory] = names;
+    let five = "five times a peer's 174 a second";
+    report.add(&Row::of_counts(turns_row, unit, ours, 5.0 * PEER, five, Target::AtLeast(1.0)))?;
+    let alone = "`bash -c true`, two at a time, and nothing else";
+    report.add(&Row::of_counts(shell_row, unit, ours, shells, alone, Target::None))?;
+    let peak = crowd.peak_bytes as f64;
+    report.add(&Row::of_counts(memory, Unit::Bytes, peak, 150e6, "150 MB", Target::AtMost(1.0)))
+}
+
+/// Returns how many shells a second start and end, two at a time.
+fn shells_alone(count: usize) -> Outcome<f64> {
+    let begun = Instant::now();
+    let half = || -> Outcome {
+        for _ in 0..count / 2 {
+            Process::new("bash").args(["-c", "true"]).status()?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(half);
+        half()?;
+        other.join().map_err(|_| "a thread failed")?
+    })?;
+    Ok(count as f64 / begun.elapsed().as_secs_f64())
+}
+
 fn in_child(kind: &str) -> Outcome<Crowd> {
     let output = Process::new(std::env::current_exe()?).arg(CHILD).arg(kind).output()?;
     serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned().into())
@@ -173,7 +233,8 @@ fn in_child(kind: &str) -> Outcome<Crowd> {
 pub fn child(arguments: &[String]) -> Outcome {
     let runtime = tokio::runtime::Runtime::new()?;
     let crowd = match arguments {
-        [kind] if kind == "engine" => runtime.block_on(with_engine())?,
+        [kind] if kind == "engine" => runtime.block_on(with_engine(Task::Read))?,
+        [kind] if kind == "commands" => runtime.block_on(with_engine(Task::Command))?,
         [kind] if kind == "bare" => runtime.block_on(without_engine())?,
         _ => return Err("a crowd works with an engine or bare".into()),
     };
@@ -181,9 +242,9 @@ pub fn child(arguments: &[String]) -> Outcome {
     Ok(std::io::Write::write_all(&mut out, &serde_json::to_vec(&crowd)?)?)
 }
 
-async fn with_engine() -> Outcome<Crowd> {
+async fn with_engine(task: Task) -> Outcome<Crowd> {
     let site = Site::new()?;
-    let provider = Arc::new(AtOnce::new(AGENTS, TURNS));
+    let provider = Arc::new(AtOnce::new(AGENTS, TURNS, task));
     let handle = site.open(AGENTS + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
     let (snapshot, mut watcher) = handle.look().await?;
     let begun = Instant::now();
@@ -220,7 +281,7 @@ async fn without_engine() -> Outcome<Crowd> {
     std::fs::create_dir_all(&root)?;
     std::fs::write(root.join("notes.txt"), fixture::text(1_500))?;
     let store = turns::open(folder.path(), Durability::Sync)?;
-    let provider = Arc::new(AtOnce::new(AGENTS, TURNS));
+    let provider = Arc::new(AtOnce::new(AGENTS, TURNS, Task::Read));
     let ids = fixture::ids();
     let begun = Instant::now();
     let agents = (0..AGENTS).map(|_| {
@@ -242,18 +303,9 @@ fn tally(begun: Instant, provider: &AtOnce) -> Outcome<Crowd> {
     Ok(Crowd {
         seconds: at_work.elapsed().as_secs_f64(),
         total_seconds: begun.elapsed().as_secs_f64(),
-        cpu_seconds: cpu_seconds()? - cpu,
-        peak_bytes: probe::status_bytes("VmHWM:")?,
+        cpu_seconds: system::Process::ourselves().cpu_seconds()? - cpu,
+        peak_bytes: system::Process::ourselves().bytes("VmHWM:")?,
     })
-}
-
-/// Returns what this process has used of the processors, all threads together.
-fn cpu_seconds() -> Outcome<f64> {
-    const TICKS: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let fields: Vec<&str> = stat.rsplit_once(") ").ok_or("the system does not tell")?.1.split(' ').collect();
-    let [user, system] = [fields[11], fields[12]].map(str::parse::<f64>);
-    Ok((user? + system?) / TICKS)
 }
 
 /// A start with many sleeping tasks, against reading what is active in their sessions.
@@ -266,7 +318,7 @@ fn boot_row(report: &mut Report) -> Outcome {
     let runtime = tokio::runtime::Runtime::new()?;
     let written = runtime.block_on(site.sleepers(SLEEPING, 1_000_000, 20_000))?;
     let folder = site.home.project(site.project.id);
-    let provider = Arc::new(AtOnce::new(1, 0));
+    let provider = Arc::new(AtOnce::new(1, 0, Task::Read));
     let start = || -> Outcome {
         runtime.block_on(async {
             let handle = site.open(AGENTS + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;

@@ -88,39 +88,62 @@ fn stamped(ids: &IdSource, parent: Option<EventId>, run: RunId, body: Body) -> E
     Event { v: VERSION, id: EventId::fresh(ids), parent, ts, run: Some(run), batch: None, body }
 }
 
+/// Returns the events of a session that shows at least so many entries.
+pub fn events(ids: &IdSource, entries: usize) -> Outcome<Vec<Event>> {
+    // A turn shows its thinking, its words, and its call with the result.
+    const SHOWN: usize = 3;
+    let mut session = Session { kept: Some(Vec::new()), ..Session::new(ids) };
+    for turn in 0..entries.div_ceil(SHOWN) {
+        session.lines.clear();
+        session.round(turn)?;
+    }
+    Ok(session.kept.unwrap_or_default())
+}
+
 /// A session's lines in memory.
 struct Session<'a> {
     ids: &'a IdSource,
     run: RunId,
     head: Option<EventId>,
     lines: Vec<u8>,
+    /// The events behind the lines, if somebody wants them.
+    kept: Option<Vec<Event>>,
 }
 
 impl<'a> Session<'a> {
     fn new(ids: &'a IdSource) -> Self {
-        Self { ids, run: RunId::fresh(ids), head: None, lines: Vec::new() }
+        Self { ids, run: RunId::fresh(ids), head: None, lines: Vec::new(), kept: None }
     }
 
     fn push(&mut self, body: impl Into<Body>) -> Outcome {
         let event = stamped(self.ids, self.head, self.run, body.into());
         self.head = Some(event.id);
-        Ok(line::encode(&event, &mut self.lines)?)
+        line::encode(&event, &mut self.lines)?;
+        if let Some(kept) = &mut self.kept {
+            kept.push(event);
+        }
+        Ok(())
     }
 
     /// Adds whole turns until `bytes` are there: a message now and then, thinking, words, a call, its result, the bill.
     fn fill(&mut self, bytes: usize) -> Outcome {
         let mut turn = 0_usize;
         while self.lines.len() < bytes {
-            if turn.is_multiple_of(16) {
-                let id = MessageId::fresh(self.ids);
-                let at = Timestamp::from_millis(1_700_000_000_000);
-                self.push(Message { id, from: Source::User, body: text(300), images: Vec::new(), at })?;
-                self.push(MessagesConsumed { ids: vec![id] })?;
-            }
-            self.turn(turn)?;
+            self.round(turn)?;
             turn += 1;
         }
         Ok(())
+    }
+
+    /// A turn, and now and then what a person said before it.
+    fn round(&mut self, turn: usize) -> Outcome {
+        if turn.is_multiple_of(16) {
+            let id = MessageId::fresh(self.ids);
+            let at = Timestamp::from_millis(1_700_000_000_000);
+            self.push(Message { id, from: Source::User, body: text(300), images: Vec::new(), at })?;
+            self.push(MessagesConsumed { ids: vec![id] })?;
+        }
+        self.turn(turn)
     }
 
     fn turn(&mut self, number: usize) -> Outcome {

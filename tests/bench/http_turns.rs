@@ -21,7 +21,7 @@ use mxd::store::Durability;
 
 use crate::report::{Report, Row, Target, Unit};
 use crate::turns::{NoBlobs, open, run};
-use crate::{Outcome, fixture};
+use crate::{Outcome, fixture, system};
 
 /// The first argument of the process that answers.
 pub const SERVER: &str = "--answer-at-once";
@@ -151,11 +151,7 @@ fn least(costs: &[Cost]) -> Cost {
 
 /// Returns the processor time of this process so far, its ended threads and the kernel's work for it included.
 fn cpu() -> Outcome<Duration> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
-    let ticks = |field: usize| fields.get(field).and_then(|ticks| ticks.parse::<u64>().ok());
-    let (user, system) = ticks(11).zip(ticks(12)).ok_or("the system does not tell processor time")?;
-    Ok(Duration::from_millis((user + system) * 10))
+    Ok(Duration::from_secs_f64(system::Process::ourselves().cpu_seconds()?))
 }
 
 /// The process that answers.

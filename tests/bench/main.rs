@@ -13,10 +13,13 @@ mod open;
 mod probe;
 mod rebuild;
 mod report;
+mod resume;
 mod rounds;
 mod screen;
 mod site;
+mod system;
 mod tools;
+mod transcript;
 mod turns;
 mod workshop;
 
@@ -46,6 +49,9 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     if arguments.first().is_some_and(|first| first == engine::CHILD) {
         return engine::child(&arguments[1..]);
     }
+    if arguments.first().is_some_and(|first| first == resume::CHILD) {
+        return resume::child(&arguments[1..]);
+    }
     // Cargo says that this is a bench; we know.
     arguments.retain(|argument| argument != "--bench");
     let json = arguments.iter().any(|argument| argument == "--json");
@@ -55,6 +61,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     append::measure(&mut report)?;
     open::measure(&mut report)?;
     rebuild::measure(&mut report)?;
+    resume::measure(&mut report)?;
     growth::measure(&mut report)?;
     turns::measure(&mut report)?;
     http_turns::measure(&mut report)?;
@@ -62,5 +69,6 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     engine::measure(&mut report)?;
     git::measure(&mut report)?;
     screen::measure(&mut report)?;
+    transcript::measure(&mut report)?;
     report.finish()
 }

@@ -11,7 +11,7 @@ use mxd::base::TaskId;
 use mxd::store::disk::{DiskFile, Open};
 use mxd::store::{Disk, RealDisk, Sessions};
 
-use crate::Outcome;
+use crate::{Outcome, system};
 
 /// What a disk was asked for.
 #[derive(Default)]
@@ -160,7 +160,8 @@ pub fn child(arguments: &[String]) -> Outcome {
     let work = Work::ALL.into_iter().find(|known| known.name() == work).ok_or("no such work")?;
     let task: TaskId = task.parse()?;
     let sessions = Sessions::new(Arc::new(RealDisk), PathBuf::from(folder));
-    let before = status_bytes("VmRSS:")?;
+    let process = system::Process::ourselves();
+    let before = process.bytes("VmRSS:")?;
     match work {
         Work::LastPage => drop(sessions.last_page(task, SCREEN)?),
         Work::Active => {
@@ -169,15 +170,8 @@ pub fn child(arguments: &[String]) -> Outcome {
         }
         Work::ReadWhole => drop(std::fs::read(sessions.path(task))?),
     }
-    let peak = status_bytes("VmHWM:")?;
+    let peak = process.bytes("VmHWM:")?;
     let mut out = io::stdout().lock();
     io::Write::write_all(&mut out, peak.saturating_sub(before).to_string().as_bytes())?;
     Ok(())
-}
-
-pub fn status_bytes(field: &str) -> Outcome<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field)).ok_or("the system does not tell")?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes * 1024)
 }

@@ -14,6 +14,7 @@ use crate::Outcome;
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::paired;
 use crate::site::Site;
+use crate::system::Process;
 
 const TASKS: usize = 200;
 const SESSION: usize = 5_000_000;
@@ -44,7 +45,7 @@ fn start_rows(report: &mut Report) -> Outcome {
     let start = || -> Outcome {
         let screen = Screen::open(&site, 120, 40)?;
         screen.wait_for(FRAME)?;
-        read.store(screen.count("io", "rchar:")?, Ordering::Relaxed);
+        read.store(screen.process()?.figure("io", "rchar:")?, Ordering::Relaxed);
         screen.end()
     };
     let version = || -> Outcome {
@@ -80,11 +81,11 @@ fn idle_rows(report: &mut Report) -> Outcome {
     screen.wait_for(b"Sleeper 0")?;
     // What the start still does beside the screen.
     std::thread::sleep(Duration::from_secs(3));
-    let (wakes, frames) = (screen.wake_ups()?, screen.frames());
+    let (wakes, frames) = (screen.process()?.wake_ups()?, screen.frames());
     std::thread::sleep(WHILE);
-    let wakes = screen.wake_ups()?.saturating_sub(wakes) as f64;
+    let wakes = screen.process()?.wake_ups()?.saturating_sub(wakes) as f64;
     let frames = (screen.frames() - frames) as f64;
-    let memory = screen.count("status", "VmRSS:")? as f64 * 1024.0;
+    let memory = screen.process()?.bytes("VmRSS:")? as f64;
     screen.end()?;
     report.add(&Row::of_counts(names[0].clone(), Unit::Count, wakes, 1.0, "none", Target::AtMost(0.0)))?;
     report.add(&Row::of_counts(names[1].clone(), Unit::Count, frames, 1.0, "none", Target::AtMost(0.0)))?;
@@ -112,9 +113,9 @@ fn stream_row(report: &mut Report) -> Outcome {
     screen.wait_for(format!("{WRITERS} working").as_bytes())?;
     // All of them are past their start, and far from their end.
     std::thread::sleep(Duration::from_secs(2));
-    let (before, began) = (screen.cpu()?, Instant::now());
+    let (before, began) = (screen.process()?.cpu_seconds()?, Instant::now());
     std::thread::sleep(WHILE);
-    let share = (screen.cpu()? - before) / began.elapsed().as_secs_f64();
+    let share = (screen.process()?.cpu_seconds()? - before) / began.elapsed().as_secs_f64();
     screen.end()?;
     report.add(&Row::of_counts(what, Unit::Processors, share, 0.15, "15 % of one", Target::AtMost(1.0)))
 }
@@ -185,36 +186,8 @@ impl Screen {
         Ok(keyboard.flush()?)
     }
 
-    fn proc(&self, file: &str) -> Outcome<String> {
-        let pid = self.child.process_id().ok_or("the program has ended")?;
-        Ok(std::fs::read_to_string(format!("/proc/{pid}/{file}"))?)
-    }
-
-    /// Returns a figure that the system keeps of the process.
-    fn count(&self, file: &str, field: &str) -> Outcome<u64> {
-        let text = self.proc(file)?;
-        let line = text.lines().find_map(|line| line.strip_prefix(field)).ok_or("the system does not tell")?;
-        Ok(line.split_whitespace().next().unwrap_or_default().parse()?)
-    }
-
-    /// Returns how often a thread of the program has gone to wait, which is how often one was woken.
-    fn wake_ups(&self) -> Outcome<u64> {
-        let pid = self.child.process_id().ok_or("the program has ended")?;
-        let mut sum = 0;
-        for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-            let id = thread?.file_name().to_string_lossy().into_owned();
-            sum += self.count(&format!("task/{id}/status"), "voluntary_ctxt_switches:")?;
-        }
-        Ok(sum)
-    }
-
-    /// Returns the processor time of the program, in seconds.
-    fn cpu(&self) -> Outcome<f64> {
-        const TICKS: f64 = 100.0;
-        let stat = self.proc("stat")?;
-        let fields: Vec<&str> = stat.rsplit_once(") ").ok_or("the system does not tell")?.1.split(' ').collect();
-        let [user, system] = [fields[11], fields[12]].map(str::parse::<f64>);
-        Ok((user? + system?) / TICKS)
+    fn process(&self) -> Outcome<Process> {
+        Ok(Process::of(self.child.process_id().ok_or("the program has ended")?))
     }
 
     fn end(mut self) -> Outcome {
