@@ -74,7 +74,9 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
     let lock = located.folder.lock();
-    let read_only = EngineLock::holder(&lock)?.map(|_| engine::refusal(&lock).to_string());
+    // What the command line could do instead is no help to who looks at the screen.
+    let read_only =
+        EngineLock::holder(&lock)?.map(|_| format!("{}: from here it is only watched", engine::refusal(&lock).message));
     let handle: Handle = if read_only.is_some() {
         engine::look_on(home, located.project.clone(), &wanted).await?
     } else {
