@@ -123,7 +123,7 @@ fn bar(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buff
     let seen: usize = state.notes().map_or(0, |notes| comparison.files.iter().map(|file| file.seen(&notes.seen)).sum());
     let (words, role) = match comparison.hunks() - seen {
         0 => (format!("{} all seen", theme.glyphs.passed), Role::Ok),
-        left => (format!("{left} of {} unseen", text::count(comparison.hunks(), "change", "changes")), Role::Muted),
+        left => (format!("{left} of {} unseen", comparison.hunks()), Role::Muted),
     };
     if comparison.hunks() > 0 {
         left.extend([dot(), Span::styled(words, theme.style(role))]);
