@@ -8,6 +8,7 @@ mod drafts;
 mod gallery_tests;
 mod keeper;
 mod latest;
+pub mod models;
 mod programs;
 mod reviews;
 pub mod screen;

@@ -27,6 +27,7 @@ mod list;
 mod model;
 mod pace;
 mod paint;
+mod plight;
 mod tabs;
 mod transcript;
 mod tree;

@@ -17,8 +17,9 @@ use crate::model::live::{Activity, Channel};
 use crate::model::message::{Message, Source};
 use crate::term::Terminal;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::setup::Offered;
 use crate::ui::testing::{Ids, Screen, snapshot, story};
-use crate::ui::{Msg, ProjectChoice};
+use crate::ui::{Msg, ProjectChoice, Settings};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 const DEPTHS: [ColourDepth; 3] = [ColourDepth::True, ColourDepth::Ansi16, ColourDepth::None];
@@ -241,6 +242,22 @@ const SCENES: &[Scene] = &[
     ("settings", |screen| {
         login(screen);
         screen.keys("esc g s");
+    }),
+    ("models", |screen| {
+        login(screen);
+        let offered = |id: &str, note: &str| Offered { id: id.to_owned(), note: note.to_owned(), windowed: true };
+        let models = vec![
+            offered("opus", "1000k  $5 in, $25 out per million"),
+            offered("sonnet", "1000k  $3 in, $15 out per million"),
+            offered("home-made", "window not known"),
+        ];
+        screen.msg(Msg::Models(models));
+        screen.keys("esc g s j enter").typed("so");
+    }),
+    ("looking-on", |screen| {
+        login(screen);
+        let read_only = Some("process 7 has been working on this project since 14:02".to_owned());
+        screen.msg(Msg::Settings(Box::new(Settings { read_only, ..Settings::default() })));
     }),
     ("toasts", |screen| {
         login(screen);

@@ -1,8 +1,12 @@
 //! The screen's loop: the terminal first, then answers, then the engine. Frames are drawn when something changed.
+//!
+//! What an update wants done is carried out in `perform`, with the help of other programs in `errands`.
 
-use std::path::PathBuf;
+mod errands;
+mod perform;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
@@ -12,21 +16,21 @@ use tokio::time::Instant;
 use super::keeper::Keeper;
 use super::latest::Latest;
 use super::themes::Themes;
-use super::{chores, drafts, programs, reviews};
+use super::{chores, drafts, reviews};
 use crate::base::keys::Input;
-use crate::base::{Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
+use crate::base::{Clock, Fault, IdSource, ProjectId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
-use crate::engine::command::{Command, OnConflict};
 use crate::engine::feed::Watcher;
-use crate::engine::review::{Goal, How, Seen, Solving};
 use crate::engine::update::Level;
 use crate::model::Project;
-use crate::term::{Event, Lent, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
+use crate::term::{Event, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Effect, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup, Tag};
+use crate::ui::setup::Offered;
+use crate::ui::{self, Cx, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
+use errands::Solve;
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -50,6 +54,8 @@ pub struct Options {
     /// Writes a setting where it belongs.
     pub save_setting: SaveSetting,
     pub projects: Arc<dyn Fn() -> Vec<ProjectChoice> + Send + Sync>,
+    /// Asks which models can be reached. None: nobody told.
+    pub models: Arc<dyn Fn() -> BoxFuture<'static, Vec<Offered>> + Send + Sync>,
     pub clock: Arc<dyn Clock>,
     pub ids: IdSource,
     /// Something to say at the start.
@@ -152,15 +158,6 @@ enum News {
     Solve(Box<Solve>),
     /// No clipboard program took the text; these ways are left.
     Copy(Vec<clipboard::Step>),
-}
-
-/// A merge whose conflicts the person solves.
-struct Solve {
-    tag: Tag,
-    task: TaskId,
-    goal: Goal,
-    how: How,
-    prepared: Result<Solving, Fault>,
 }
 
 impl From<Msg> for News {
@@ -309,216 +306,6 @@ impl Screen {
         }
         Ok(())
     }
-
-    /// Lets `work` go on beside the screen, which never waits for a disk or a program.
-    fn beside<N: Into<News>>(&self, work: impl Future<Output = N> + Send + 'static) {
-        let news = self.news.clone();
-        tokio::spawn(async move {
-            let _ = news.send(work.await.into());
-        });
-    }
-
-    /// Returns the folder that a task works in.
-    fn folder(&self, task: TaskId) -> PathBuf {
-        let place = self.model.place(task);
-        place.filter(|path| path.exists()).unwrap_or_else(|| self.options.project.path.clone())
-    }
-
-    async fn perform(&mut self, effect: Effect) -> Result<(), Fault> {
-        let handle = self.options.handle.clone();
-        match effect {
-            Effect::Engine { tag, command } => {
-                self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
-            }
-            Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
-            Effect::LoadDiff { task, request } => {
-                let marked = self.marked.clone();
-                self.beside(async move {
-                    marked.await;
-                    chores::diff(handle, task, request).await
-                });
-            }
-            Effect::LoadTurns { task } => {
-                self.beside(async move { Msg::Turns { task, turns: handle.turns(task).await } });
-            }
-            Effect::LoadMerge { task, goal } => self.beside(async move {
-                let preview = Box::new(handle.merge_preview(task, goal).await);
-                Msg::MergePreview { task, goal, preview }
-            }),
-            Effect::LoadRewind { task, to, extent } => self.beside(async move {
-                let preview = Box::new(handle.rewind_preview(task, to, extent).await);
-                Msg::RewindPreview { task, to, extent, preview }
-            }),
-            Effect::SolveConflicts { tag, task, goal, how } => self.beside(async move {
-                let prepared = handle.prepare_solving(task, goal).await;
-                News::Solve(Box::new(Solve { tag, task, goal, how, prepared }))
-            }),
-            Effect::EditMessage { task, message } => self.beside(async move {
-                match chores::said(handle, task, message).await {
-                    Ok(text) => News::Edit(Purpose::Resend(task, message), text),
-                    Err(fault) => Msg::Said { level: Level::Error, text: fault.to_string() }.into(),
-                }
-            }),
-            Effect::SaveSeen { task, seen } => {
-                if self.kept.is_some() {
-                    self.mark(task, seen);
-                }
-            }
-            Effect::SaveReviews { notes } => {
-                if let Some(kept) = &self.kept {
-                    kept.reviews.keep(&notes);
-                }
-            }
-            Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
-            Effect::ListFiles { task, query } => {
-                self.beside(chores::files(&self.files, self.folder(task), task, query));
-            }
-            Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
-            Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
-            Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
-            Effect::OpenPager { text, .. } => match self.terminal.lend(programs::read(&text)).await? {
-                Lent::Back(Ok(())) => {}
-                Lent::Back(Err(fault)) => self.say(Level::Error, fault.to_string()),
-                Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
-            },
-            Effect::Copy { text } => self.copy(text),
-            Effect::Notify { title, body } => self.notify(&title, &body),
-            Effect::SetTitle { title } => self.terminal.set_title(&title),
-            Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
-            Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
-            Effect::SaveDrafts { drafts } => {
-                if let Some(kept) = &self.kept {
-                    kept.drafts.keep(&drafts::Drafts { drafts });
-                }
-            }
-            Effect::TakeSnapshot => {
-                let (snapshot, watcher) = handle.look().await?;
-                self.watcher = watcher;
-                self.tell(Msg::Snapshot(Box::new(snapshot)));
-            }
-            Effect::ListProjects => {
-                let projects = Arc::clone(&self.options.projects);
-                self.beside(async move {
-                    let listed = tokio::task::spawn_blocking(move || projects()).await;
-                    Msg::Projects(listed.unwrap_or_default())
-                });
-            }
-            Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
-            Effect::SetUp => self.end = Some(End::SetUp),
-            Effect::Redraw => self.terminal.invalidate(),
-            Effect::Suspend => self.terminal.suspend().await?,
-            Effect::Quit => self.end = Some(End::Quit),
-        }
-        Ok(())
-    }
-
-    async fn open_editor(&mut self, purpose: Purpose, text: &str) -> Result<(), Fault> {
-        match self.terminal.lend(programs::edit(text)).await? {
-            Lent::Back(Ok(text)) => {
-                self.tell(Msg::Edited { purpose, text: Some(text) });
-            }
-            Lent::Back(Err(fault)) => {
-                self.tell(Msg::Edited { purpose, text: None });
-                self.say(Level::Error, fault.to_string());
-            }
-            Lent::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
-        }
-        Ok(())
-    }
-
-    /// Keeps what was seen, one after the other.
-    fn mark(&mut self, task: TaskId, seen: Seen) {
-        let (before, handle, news) = (self.marked.clone(), self.options.handle.clone(), self.news.clone());
-        let marking = tokio::spawn(async move {
-            before.await;
-            if let Err(fault) = handle.mark_seen(task, seen).await {
-                let _ = news.send(Msg::Said { level: Level::Warning, text: fault.to_string() }.into());
-            }
-        });
-        self.marked = marking.map(drop).boxed().shared();
-    }
-
-    /// Lets the person solve the conflicts of a task's work, then merges it.
-    async fn solve(&mut self, solve: Solve) -> Result<(), Fault> {
-        let Solve { tag, task, goal: into, how, prepared } = solve;
-        let edited = match prepared {
-            Ok(solving) => match self.terminal.lend(programs::edit_files(&solving.files)).await? {
-                Lent::Back(edited) => edited,
-                Lent::Stopped(stop) => {
-                    self.end = Some(End::Stopped(stop.exit_code()));
-                    return Ok(());
-                }
-            },
-            Err(fault) => Err(fault),
-        };
-        let handle = self.options.handle.clone();
-        self.beside(async move {
-            let outcome = match edited {
-                Ok(()) => handle.command(Command::Merge { task, into, how, conflicts: OnConflict::Solved }).await,
-                Err(fault) => Err(fault),
-            };
-            Msg::Reply { tag, outcome }
-        });
-        Ok(())
-    }
-
-    fn copy(&mut self, text: String) {
-        let surroundings = self.terminal.capabilities().surroundings.clone();
-        let steps = match clipboard::plan(&text, &surroundings, is_installed) {
-            Ok(steps) => steps,
-            Err(error) => return self.say(Level::Warning, error.to_string()),
-        };
-        if let [clipboard::Step::Terminal(_), ..] = steps[..] {
-            return self.copy_through_terminal(&steps);
-        }
-        let news = self.news.clone();
-        tokio::spawn(async move {
-            if let Some(left) = programs::copy(steps, &text).await {
-                let _ = news.send(News::Copy(left));
-            }
-        });
-    }
-
-    fn copy_through_terminal(&mut self, steps: &[clipboard::Step]) {
-        if !steps.iter().any(|step| self.terminal.copy(step)) {
-            self.say(Level::Warning, "the text could not be put on the clipboard".to_owned());
-        }
-    }
-
-    fn notify(&mut self, title: &str, body: &str) {
-        let settings = self.model.settings();
-        let (desktop, bell) = (settings.notify_desktop, settings.notify_bell);
-        if desktop {
-            self.terminal.notify(title, body);
-        }
-        // A terminal that knows no notifications has rung already.
-        if bell && !(desktop && self.terminal.notifies_with_bell()) {
-            self.terminal.bell();
-        }
-        if let Some(command) = self.options.notify.command.clone() {
-            let (ids, news) = (self.options.ids.clone(), self.news.clone());
-            let (notice, complained) = (format!("{title}: {body}"), Arc::clone(&self.complained));
-            tokio::spawn(async move {
-                if let Err(text) = programs::tell(&ids, &command, &notice).await
-                    && !complained.swap(true, Ordering::Relaxed)
-                {
-                    let _ = news.send(Msg::Said { level: Level::Warning, text }.into());
-                }
-            });
-        }
-    }
-
-    async fn save_setting(&mut self, setting: &Setting) -> Result<(), Fault> {
-        if let Err(fault) = (self.options.save_setting)(setting) {
-            self.say(Level::Error, fault.to_string());
-        }
-        match setting {
-            Setting::Theme(_) => Box::pin(self.load_theme()).await?,
-            Setting::Mouse(on) => self.terminal.set_mouse(*on),
-            Setting::ProjectBudget(_) | Setting::NotifyDesktop(_) | Setting::NotifyBell(_) | Setting::TaskModel(_) => {}
-        }
-        Ok(())
-    }
 }
 
 async fn wait(until: Option<Instant>) {
@@ -526,11 +313,6 @@ async fn wait(until: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 #[cfg(test)]

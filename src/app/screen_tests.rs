@@ -87,6 +87,7 @@ impl Play {
             notify: Notify { desktop: false, bell: false, command: None },
             save_setting: Arc::new(|_| Ok(())),
             projects: Arc::new(Vec::new),
+            models: Arc::new(|| Box::pin(async { Vec::new() })),
             ids: IdSource::new(clock.clone()),
             clock,
             greeting: Vec::new(),

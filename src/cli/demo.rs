@@ -56,6 +56,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
                 save_setting: Arc::new(|_| Ok(())),
                 projects: Arc::new(Vec::new),
+                models: Arc::new(|| Box::pin(async { Vec::new() })),
                 clock,
                 ids,
                 greeting: vec![(Level::Info, WELCOME.to_owned())],

@@ -183,9 +183,10 @@ pub async fn guide_in_lines(
     here: &Here,
     home: &Home,
     settings: &Settings,
+    always: bool,
     lines: &mut mpsc::UnboundedReceiver<io::Result<String>>,
 ) -> Result<Then, Failure> {
-    let Some(start) = missing(here, home, settings, false).await? else { return Ok(Then::Open { decided: false }) };
+    let Some(start) = missing(here, home, settings, always).await? else { return Ok(Then::Open { decided: false }) };
     let say = |line: &str| console.note(line);
     let end = setup::set_up_in_lines(start, here.folder()?, Arc::new(SystemClock), lines, say).await?;
     keep(here, home, settings, end)

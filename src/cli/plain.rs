@@ -1,5 +1,8 @@
 //! `mxd --plain`: the same engine for screen readers and plain terminals. Lines are only ever added; what is typed goes to
 //! the task that was gone to last; a number answers the question that is shown.
+//!
+//! Without a model it opens all the same: what there is can be looked at, and what is written at a terminal is kept for when
+//! there is one. A script that asks for work is refused instead: it could not tell that nobody took it up.
 
 use std::io::IsTerminal as _;
 
@@ -11,9 +14,10 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home};
 use crate::cli::run::{Front, INTERRUPTED};
-use crate::cli::work::{Agents, Wishes, runtime, with_engine};
+use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
+use crate::engine::models::Choice;
 use crate::engine::update::Update;
 
 const HELP: &str = "What you type goes to the task you are at. A number answers the question that is shown.
@@ -25,30 +29,62 @@ const HELP: &str = "What you type goes to the task you are at. A number answers 
 /stop         stop the agent of this task and what is below it
 /interrupt    cut its turn short
 /diff         how much each task has changed
+/set_up       set up how a model is reached
 /quit         stop everything, keep everything, end
 Ctrl-C        interrupt the agents at work; twice: end";
 
 pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let mut lines = typed();
-    if let Then::Leave(code) = greet(console, here, &mut lines)? {
-        return Ok(code);
-    }
-    let mut out = Console::new();
-    let out = &mut out;
-    let code = with_engine(console, here, Agents::Start, Wishes::default(), |handle| async move {
-        talk(out, &handle, lines).await
-    })?;
+    let mut asks = Asks::WhatIsMissing;
+    let code = loop {
+        if let Then::Leave(code) = greet(console, here, &mut lines, asks)? {
+            break code;
+        }
+        let missing = unreachable(here)?;
+        // Nobody is started who could not say a word: that would only make a question of it.
+        let agents = if missing.is_some() { Agents::Leave } else { Agents::Start };
+        let (mut out, lines) = (Console::new(), &mut lines);
+        let (out, missing) = (&mut out, missing.as_ref());
+        let end = with_engine(console, here, agents, Wishes::default(), |handle| async move {
+            talk(out, &handle, lines, missing).await
+        })?;
+        match end {
+            End::Code(code) => break code,
+            End::SetUp => asks = Asks::Everything,
+        }
+    };
     console.finish()?;
     Ok(code)
 }
 
+/// What the set-up asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    WhatIsMissing,
+    Everything,
+}
+
+/// How the talk ended.
+enum End {
+    Code(u8),
+    /// The person wants to set up how a model is reached.
+    SetUp,
+}
+
 /// Asks for what is missing where somebody can answer. Else says what was found, at the first start in a repository and
 /// as long as no model can be reached.
-fn greet(console: &mut Console, here: &Here, lines: &mut Typed) -> Result<Then, Failure> {
+fn greet(console: &mut Console, here: &Here, lines: &mut Typed, asks: Asks) -> Result<Then, Failure> {
     let home = home()?;
     let settings = here.settings(&home)?.settings;
     if std::io::stdin().is_terminal() {
-        return runtime()?.block_on(first::guide_in_lines(console, here, &home, &settings, lines));
+        return runtime()?.block_on(first::guide_in_lines(
+            console,
+            here,
+            &home,
+            &settings,
+            asks == Asks::Everything,
+            lines,
+        ));
     }
     here.repository()?;
     if here.try_located(&home)?.is_some() && first::is_set_up(&settings) {
@@ -60,7 +96,13 @@ fn greet(console: &mut Console, here: &Here, lines: &mut Typed) -> Result<Then, 
     Ok(Then::Open { decided: false })
 }
 
-async fn talk(out: &mut Console, handle: &Handle, mut lines: Typed) -> Result<u8, Failure> {
+/// Returns why no agent could be started, if that is so.
+fn unreachable(here: &Here) -> Result<Option<Fault>, Failure> {
+    let settings = here.settings(&home()?)?.settings;
+    Ok(can_reach_a_model(&settings, &Choice::default()).err())
+}
+
+async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Option<&Fault>) -> Result<End, Failure> {
     let failed = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
     let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -72,6 +114,9 @@ async fn talk(out: &mut Console, handle: &Handle, mut lines: Typed) -> Result<u8
         "Matrix on {}, branch {}. /help says what you can type.",
         snapshot.project.name, snapshot.project.base_branch
     ))?;
+    if missing.is_some() && std::io::stdin().is_terminal() {
+        out.line("No model is set up, so nobody can answer yet. /set_up asks for what is missing; until then what you write is kept.")?;
+    }
     front.begin(out, snapshot)?;
     list_asks(out, &front)?;
     out.finish()?;
@@ -81,31 +126,31 @@ async fn talk(out: &mut Console, handle: &Handle, mut lines: Typed) -> Result<u8
             line = lines.recv() => match line {
                 Some(Ok(line)) => {
                     warned = false;
-                    let done = obey(out, handle, &front, &mut at, line.trim()).await?;
+                    let next = obey(out, handle, &front, &mut at, line.trim(), missing).await?;
                     out.finish()?;
-                    if done {
-                        return Ok(0);
+                    if let Some(end) = next {
+                        return Ok(end);
                     }
                 }
                 // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
-                None if std::io::stdin().is_terminal() => return Ok(0),
+                None if std::io::stdin().is_terminal() => return Ok(End::Code(0)),
                 None => {
                     front.until_quiet(out, handle, None).await?;
-                    return Ok(front.code());
+                    return Ok(End::Code(front.code()));
                 }
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
             },
-            _ = terminated.recv() => return Ok(0),
+            _ = terminated.recv() => return Ok(End::Code(0)),
             _ = interrupted.recv() => {
                 if warned || !front.is_working() {
-                    return Ok(INTERRUPTED);
+                    return Ok(End::Code(INTERRUPTED));
                 }
                 warned = true;
                 out.note("interrupting; once more ends");
                 front.interrupt(handle).await;
             }
             update = watcher.next() => match update {
-                Update::Ended => return Ok(0),
+                Update::Ended => return Ok(End::Code(0)),
                 Update::Resync => {
                     let (snapshot, fresh) = handle.look().await?;
                     watcher = fresh;
@@ -139,28 +184,36 @@ fn typed() -> Typed {
     lines
 }
 
-/// Does what a line says. Tells whether it was the last.
-async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId, line: &str) -> Result<bool, Failure> {
+/// Does what a line says. Returns how the talk ends, if it was the last. `missing` says why nobody can be started.
+async fn obey(
+    out: &mut Console,
+    handle: &Handle,
+    front: &Front,
+    at: &mut TaskId,
+    line: &str,
+    missing: Option<&Fault>,
+) -> Result<Option<End>, Failure> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let command = match word {
-        "" => return Ok(false),
-        "/quit" | "/q" => return Ok(true),
+        "" => return Ok(None),
+        "/quit" | "/q" => return Ok(Some(End::Code(0))),
+        "/set_up" | "/setup" if std::io::stdin().is_terminal() => return Ok(Some(End::SetUp)),
         "/help" | "/?" => {
             out.line(HELP)?;
-            return Ok(false);
+            return Ok(None);
         }
         "/tasks" => {
             list_tasks(out, front, *at)?;
-            return Ok(false);
+            return Ok(None);
         }
         "/asks" if front.first_ask().is_none() => {
             out.line("nothing waits for you")?;
-            return Ok(false);
+            return Ok(None);
         }
         "/asks" => {
             list_asks(out, front)?;
-            return Ok(false);
+            return Ok(None);
         }
         "/diff" => {
             for view in front.in_order() {
@@ -174,7 +227,7 @@ async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId
                     ))?;
                 }
             }
-            return Ok(false);
+            return Ok(None);
         }
         "/go" => {
             let tasks = front.in_order();
@@ -185,7 +238,7 @@ async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId
                 }
                 None => out.line(&format!("there is no task {rest}; /tasks lists them"))?,
             }
-            return Ok(false);
+            return Ok(None);
         }
         "/new" => {
             let draft = crate::engine::command::Draft { title: rest.to_owned(), ..Default::default() };
@@ -197,12 +250,12 @@ async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId
             Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: Reply::Text(rest.to_owned()) },
             None => {
                 out.line("nothing waits for you")?;
-                return Ok(false);
+                return Ok(None);
             }
         },
         _ if word.starts_with('/') => {
             out.line(&format!("{word} is not known; /help says what you can type"))?;
-            return Ok(false);
+            return Ok(None);
         }
         _ => match (line.parse::<usize>(), front.first_ask()) {
             (Ok(number @ 1..), Some((task, ask))) if !ask.choices.is_empty() => {
@@ -215,13 +268,24 @@ async fn obey(out: &mut Console, handle: &Handle, front: &Front, at: &mut TaskId
             },
         },
     };
+    let needs_model = matches!(command, Command::Send { .. } | Command::Create { .. } | Command::Answer { .. });
+    let missing = missing.filter(|_| needs_model);
+    if let Some(fault) = missing.filter(|_| !std::io::stdin().is_terminal()) {
+        return Err(fault.clone().into());
+    }
     match handle.command(command).await {
         Ok(Done::Noted(note)) => out.line(&note)?,
         Ok(Done::Created(task)) => out.line(&format!("made task {task}"))?,
         Ok(Done::Done | Done::Sent(_)) => {}
-        Err(fault) => out.fault(&fault),
+        Err(fault) => {
+            out.fault(&fault);
+            return Ok(None);
+        }
     }
-    Ok(false)
+    if missing.is_some() {
+        out.line("kept; it is taken up when a model is set up")?;
+    }
+    Ok(None)
 }
 
 fn list_tasks(out: &mut Console, front: &Front, at: TaskId) -> Result<(), Failure> {

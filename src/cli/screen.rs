@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::{self, End, Options, ProjectChoice, Setting};
+use crate::app::{self, End, Options, ProjectChoice, Setting, models};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::{change_quietly, settings};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -74,7 +74,9 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
     let lock = located.folder.lock();
-    let read_only = EngineLock::holder(&lock)?.map(|_| engine::refusal(&lock).to_string());
+    // What the command line could do instead is no help to who looks at the screen.
+    let read_only =
+        EngineLock::holder(&lock)?.map(|_| format!("{}: from here it is only watched", engine::refusal(&lock).message));
     let handle: Handle = if read_only.is_some() {
         engine::look_on(home, located.project.clone(), &wanted).await?
     } else {
@@ -108,13 +110,18 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
             read_only,
+            models: models::known(&wanted),
             ..app::Settings::default()
         },
-        notify: wanted.notify,
+        notify: wanted.notify.clone(),
         save_setting: Arc::new(move |setting| save(&place, &chosen, setting)),
         projects: {
             let home = home.clone();
             Arc::new(move || projects(&home))
+        },
+        models: {
+            let (settings, clock) = (wanted.clone(), clock.clone());
+            Arc::new(move || Box::pin(models::ask(settings.clone(), clock.clone())))
         },
         clock,
         ids,

@@ -72,7 +72,7 @@ where
 }
 
 /// Refuses to begin where no agent could be started: that is for the person to set up, and no task of theirs failed.
-fn can_reach_a_model(settings: &Settings, choice: &Choice) -> Result<(), Fault> {
+pub fn can_reach_a_model(settings: &Settings, choice: &Choice) -> Result<(), Fault> {
     match &choice.auth {
         Some(name) => settings.auth(name).map(|_| ())?,
         None => settings.root_auth().and_then(|_| settings.child_auth()).map(|_| ())?,

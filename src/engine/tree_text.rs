@@ -35,7 +35,7 @@ pub fn render(tree: &Tree, top: TaskId, own: TaskId, include_closed: bool, facts
         let rounds = if node.recurring == Recurring::None { "" } else { ", recurring" };
         // Writing to a string cannot fail.
         let title = text::headline(&node.title, 120);
-        let _ = writeln!(out, "{indent}- {} [{}{working}{asks}{rounds}] {title}{you}", node.id, node.status);
+        let _ = writeln!(out, "{indent}- {} [{}{working}{asks}{rounds}] {title}{you}", node.id, node.status.word());
     }
     if hidden > 0 {
         let _ = writeln!(out, "[{hidden} more tasks not shown: ask for a part of the tree with `below`]");

@@ -32,11 +32,20 @@ pub enum Status {
 impl Status {
     pub const ALL: [Self; 6] = [Self::Draft, Self::Pending, Self::InProgress, Self::Passed, Self::Failed, Self::Closed];
 
+    /// Returns the word that stands in files and in what programs read.
     pub fn word(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Draft | Self::Pending | Self::Passed | Self::Failed | Self::Closed => self.said(),
+        }
+    }
+
+    /// Returns how a person says it.
+    pub fn said(self) -> &'static str {
         match self {
             Self::Draft => "draft",
             Self::Pending => "pending",
-            Self::InProgress => "in_progress",
+            Self::InProgress => "in progress",
             Self::Passed => "passed",
             Self::Failed => "failed",
             Self::Closed => "closed",
@@ -46,7 +55,7 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.said())
     }
 }
 

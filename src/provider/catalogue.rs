@@ -98,6 +98,11 @@ impl Catalogue {
         Self { overrides, listed: Vec::new() }
     }
 
+    /// Returns the models of the built-in table.
+    pub fn shipped() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|entry| entry.id.as_str())
+    }
+
     /// Takes over what an endpoint tells about its models.
     pub fn with_listed(mut self, listed: Vec<Listed>) -> Self {
         self.listed = listed;

@@ -180,7 +180,7 @@ actions! {
     ShowInfo "show_info" [Anywhere] ["4" "g i"] 0 "info", "Show model, context, cost, branch and processes of the task";
     ShowLog "show_log" [Anywhere] ["5" "g l"] 0 "log", "Show the events of the task";
     Dashboard "dashboard" [Anywhere] ["g a"] 0 "agents", "Show all agents at work";
-    Settings "settings" [Anywhere] ["g s"] 0 "settings", "Change theme, budget, notifications and the like";
+    Settings "settings" [Anywhere] ["g s"] 0 "settings", "Change theme, model, budget, notifications and the like";
     SetUp "set_up" [Anywhere] [] 0 "set up", "Set up how a model is reached: provider, key, model, budget";
     Projects "projects" [Anywhere] ["g p"] 0 "projects", "Go to another project";
     Zoom "zoom" [Anywhere] ["Z"] 0 "zoom", "Give the task the whole width, or take it back";
@@ -192,7 +192,7 @@ actions! {
     StopAll "stop_all" [Anywhere] [] 0 "stop all", "Stop every agent";
     Resume "resume" [Anywhere] ["R"] 54 "resume", "Let the task work: a new one, or one that was stopped";
     Rewind "rewind" [Anywhere] ["g r"] 0 "go back", "Choose a turn to go back to: conversation, files or both";
-    Redo "redo_rewind" [Anywhere Rewind] ["g R"] 0 "forward again", "Take the last going back back";
+    Redo "redo_rewind" [Anywhere Rewind] ["g R"] 0 "forward again", "Undo the last going back";
     Fork "fork" [Anywhere Rewind] ["g f"] 70 "fork", "Make a new task that goes on from here, or from the chosen turn";
     UndoMerge "undo_merge" [Anywhere Merge] ["g u"] 58 "undo merge", "Take the last merge of the task back";
     Compact "compact" [Anywhere] [] 0 "compact", "Summarise the conversation of the task now";

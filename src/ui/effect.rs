@@ -121,6 +121,8 @@ pub enum Effect {
     /// Take a new snapshot; answered with [`crate::ui::Msg::Snapshot`].
     TakeSnapshot,
     ListProjects,
+    /// Ask the endpoint which models it has; answered with [`crate::ui::Msg::Models`].
+    ListModels,
     OpenProject {
         project: ProjectId,
     },

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
+use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::Status;
 use crate::model::live::Activity;
 use crate::model::message::Source;
@@ -14,6 +15,7 @@ use crate::ui::layer::{BoardKind, Layer, Pick, Prompt, PromptFor};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
+use crate::ui::words;
 
 /// One of them: what it does, its key, and a word or two.
 struct Hint {
@@ -139,6 +141,10 @@ fn hints(model: &Model) -> Vec<Hint> {
 
 /// Returns what a key of many uses does here and now.
 fn label(action: Action, model: &Model) -> Option<&'static str> {
+    if action == Action::Resume {
+        let task = model.world.task(model.selected())?;
+        return (!words::has_begun(task)).then_some("start");
+    }
     match (action, model.layers.last()?) {
         (Action::Open, Layer::Board(board)) => Some(match board.kind {
             BoardKind::Agents => "go to task",
@@ -146,7 +152,7 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
         }),
         (Action::Accept, Layer::Choose(chooser)) => Some(match chooser.chosen()?.pick {
             Pick::Act(_) => "do it",
-            Pick::Colour(..) | Pick::Theme(_) | Pick::Profile(_) => "take it",
+            Pick::Colour(..) | Pick::Theme(_) | Pick::Model(_) | Pick::Profile(_) => "take it",
             Pick::MoveBelow { .. } => "move it there",
             Pick::Project(_) | Pick::File(_) => "go there",
             Pick::Compare(_) => "show",
@@ -156,7 +162,7 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
         (Action::Accept, Layer::Prompt(prompt)) => Some(match prompt.purpose {
             PromptFor::NewTask { .. } => "make and start",
             PromptFor::Rename(_) => "rename",
-            PromptFor::Budget(_) | PromptFor::ProjectBudget | PromptFor::Model => "set",
+            PromptFor::Budget(_) | PromptFor::ProjectBudget => "set",
             PromptFor::Fork { .. } => "fork",
         }),
         _ => None,
@@ -192,10 +198,11 @@ fn is_useful(action: Action, model: &Model) -> bool {
     let task = model.world.task(model.selected());
     match action {
         Action::NextAsk => !model.asks.is_empty() && model.focus != crate::ui::layout::Pane::Asks,
-        Action::Interrupt => task.is_some_and(crate::engine::snapshot::TaskView::is_working),
+        Action::Interrupt => task.is_some_and(TaskView::is_working),
         // One that sleeps or waits goes on by itself.
         Action::Resume => task.is_some_and(|task| match task.node.status {
             Status::Pending | Status::Failed => !task.alive && task.waits.is_none() && task.node.parent.is_some(),
+            Status::InProgress if matches!(&task.waits, Some(Wait::Stalled { chain, .. }) if chain.len() == 1) => true,
             Status::InProgress => task.activity == Activity::Stopped && task.waits.is_none() && task.asks.is_empty(),
             Status::Draft | Status::Passed | Status::Closed => false,
         }),

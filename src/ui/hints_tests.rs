@@ -35,3 +35,31 @@ fn the_board_of_agents_offers_one_key_for_one_thing() {
     screen.keys("j o");
     assert!(screen.model.layers.is_empty(), "the other key still works");
 }
+
+#[test]
+fn a_message_starts_what_never_worked_and_wakes_what_did() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    for (task, chip) in [
+        (ids.docs, "start ⏎"),
+        (ids.draft, "start ⏎"),
+        (ids.store, "wake ⏎"),
+        (ids.failed, "wake ⏎"),
+        (ids.closed, "wake ⏎"),
+        (ids.login, "steer ⏎"),
+    ] {
+        screen.select(task);
+        assert!(screen.shows(chip), "{chip}: {}", screen.text());
+    }
+}
+
+#[test]
+fn the_key_that_lets_a_task_work_is_called_by_what_it_does() {
+    let mut screen = Screen::new(200, 60);
+    let ids = screen.ids();
+    screen.keys("esc");
+    screen.select(ids.docs);
+    assert!(bottom(&screen).contains("R start"), "{}", bottom(&screen));
+    screen.select(ids.failed);
+    assert!(bottom(&screen).contains("R resume"), "{}", bottom(&screen));
+}

@@ -63,7 +63,6 @@ pub enum PromptFor {
     Rename(TaskId),
     Budget(TaskId),
     ProjectBudget,
-    Model,
     /// The title of a task that goes on from another after a turn.
     Fork {
         task: TaskId,
@@ -99,6 +98,16 @@ impl Layer {
             Self::Merge(_) => &[Context::Merge],
             Self::Rewind(_) => &[Context::Rewind],
         }
+    }
+
+    /// Tells whether it is the list of models.
+    pub fn is_of_models(&self) -> bool {
+        matches!(self, Self::Choose(chooser) if chooser.title == "model")
+    }
+
+    /// Tells whether it is not seen below another one.
+    pub fn gives_way(&self) -> bool {
+        matches!(self, Self::Board(board) if board.kind == BoardKind::Settings)
     }
 
     /// Returns the text that typing goes to.

@@ -14,10 +14,11 @@ use crate::ui::keymap::{Keymap, Problem};
 use crate::ui::layer::Layer;
 use crate::ui::layout::{Layout, Pane};
 use crate::ui::pace::Pace;
+use crate::ui::setup::Offered;
 use crate::ui::toast::Toasts;
 use crate::ui::transcript::Transcript;
 use crate::ui::world::World;
-use crate::ui::{asks, composer, review, tree};
+use crate::ui::{asks, composer, plight, review, tree};
 
 /// What the screen is started with.
 #[derive(Clone, Debug)]
@@ -42,6 +43,10 @@ pub struct Settings {
     pub notify_desktop: bool,
     pub notify_bell: bool,
     pub project_budget: Option<MicroUsd>,
+    /// The models that are known to be reachable, or that mostly are.
+    pub models: Vec<Offered>,
+    /// The model that was chosen here. Agents have it from the next start.
+    pub next_model: Option<String>,
     /// Why nothing can be changed, if that is so: another process holds the project.
     pub read_only: Option<String>,
 }
@@ -55,6 +60,8 @@ impl Default for Settings {
             notify_desktop: true,
             notify_bell: true,
             project_budget: None,
+            models: Vec::new(),
+            next_model: None,
             read_only: None,
         }
     }
@@ -209,6 +216,16 @@ impl Model {
         let anywhere =
             || action.entry().contexts.iter().find_map(|context| self.keymap.chords(*context, action).first().copied());
         here.or_else(anywhere).map_or_else(|| format!("\"{}\"", action.name()), |chord| key_words(&chord.to_string()))
+    }
+
+    /// Returns why the task that everything on the right is about gets nowhere, if it does.
+    pub(super) fn plight(&self) -> Option<String> {
+        self.plight_of(self.selected())
+    }
+
+    pub(super) fn plight_of(&self, task: TaskId) -> Option<String> {
+        let task = self.world.task(task).filter(|task| task.waits.is_some())?;
+        plight::of(task, &self.world, &self.key_of(Action::Interrupt))
     }
 
     /// Returns which keys mean what right now, the nearest context first.

@@ -12,6 +12,7 @@ use crate::model::{Event, Image};
 use crate::theme::Theme;
 use crate::ui::effect::{Effect, Purpose, Tag};
 use crate::ui::review::{Answer, Request};
+use crate::ui::setup::Offered;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -94,6 +95,8 @@ pub enum Msg {
     },
     /// Projects to choose from: an answer to [`Effect::ListProjects`].
     Projects(Vec<ProjectChoice>),
+    /// Models to choose from: an answer to [`Effect::ListModels`]. None: nobody told.
+    Models(Vec<Offered>),
     /// Something the app did or could not do for the screen.
     Said {
         level: crate::engine::update::Level,

@@ -98,6 +98,10 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
             picks::open_projects(model, projects);
             out.draw(Redraw::Now);
         }
+        Msg::Models(models) => {
+            picks::learnt_models(model, models);
+            out.draw(Redraw::Lazy);
+        }
         Msg::Said { level, text } => {
             model.toasts.say(level, text, cx.now);
             out.draw(Redraw::Lazy);

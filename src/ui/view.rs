@@ -55,15 +55,20 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     };
     let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
     let withdraw = model.key_of(Action::Withdraw);
-    let with = composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw };
+    let (plight, looks_on) = (model.plight(), model.settings.read_only.is_some());
+    let with =
+        composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw, looks_on, plight: plight.as_deref() };
     let written = composer::view(&model.composer, &with, cx, places.composer, buffer);
     hints::view(model, cx, places.hints, buffer);
     if has(Pane::Composer) {
         completion(model, cx, &places, buffer);
     }
     let mut cursor = written.or(answer.filter(|_| model.asks.is_writing())).or(remark);
-    for layer in &model.layers {
-        cursor = layer::view(layer, model, cx, screen, buffer);
+    for (layer, above) in model.layers.iter().zip((0..model.layers.len()).rev()) {
+        // Two boxes in the same place are harder to read than one; this one is there again when the other is gone.
+        if above == 0 || !layer.gives_way() {
+            cursor = layer::view(layer, model, cx, screen, buffer);
+        }
     }
     toasts(model, cx, &places, buffer);
     hints::following(model, cx, screen, buffer);

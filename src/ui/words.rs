@@ -91,6 +91,14 @@ pub fn doing(task: &TaskView) -> String {
     }
 }
 
+/// Tells whether an agent has worked on a task: what is said to it then wakes it, and does not start it.
+pub fn has_begun(task: &TaskView) -> bool {
+    match task.node.status {
+        Status::Draft | Status::Pending => task.turns > 0,
+        Status::InProgress | Status::Passed | Status::Failed | Status::Closed => true,
+    }
+}
+
 /// Returns the sign of a task's state and how it is coloured.
 pub fn state(task: &TaskView, is_root: bool, glyphs: &Glyphs) -> (&'static str, Role) {
     if !task.asks.is_empty() {

@@ -118,7 +118,9 @@ fn a_timeout_stops_the_work_which_the_next_run_takes_up() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("stopped after 5 s"), "{ran:?}");
     assert_eq!(marked(&[project.id("orchestrator")]), []);
-    assert_eq!(project.status("orchestrator"), "in_progress");
+    assert_eq!(project.status("orchestrator"), "in_progress", "as programs read it");
+    let tree = project.mxd(["tree"]).ok();
+    assert!(tree.contains("◆ orchestrator  in progress"), "as a person reads it: {tree}");
     let ran = project.run([]);
     assert!(ran.out.contains("I was cut short."), "{ran:?}");
     assert_eq!(ran.code, 0, "{ran:?}");

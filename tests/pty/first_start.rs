@@ -178,11 +178,20 @@ fn lines_say_the_same_where_there_is_no_screen() {
     let plain = world.command(mxd()).arg("--plain").output().unwrap();
     let said = String::from_utf8(plain.stderr).unwrap();
     for words in
-        ["Key in the environment: none", "Settings: no way to reach a model", "Next: ", "no way to reach a model"]
+        ["Key in the environment: none", "Settings: no way to reach a model", "Next: `mxd` or, without a screen"]
     {
         assert!(said.contains(words), "expected {words:?} in {said}");
     }
-    assert_eq!(plain.status.code(), Some(3));
+    assert_eq!(plain.status.code(), Some(0), "nothing was asked of it: {said}");
+    let asked = world.command(mxd()).arg("--plain").stdin(piped(&world, "/tasks\nDo it.\n/tasks\n")).output().unwrap();
+    let (out, said) = (String::from_utf8(asked.stdout).unwrap(), String::from_utf8(asked.stderr).unwrap());
+    assert_eq!(asked.status.code(), Some(3), "{said}");
+    assert!(said.contains("no way to reach a model is set up"), "{said}");
+    assert_eq!(
+        out.matches("1. orchestrator").count(),
+        1,
+        "what needs no model is done, what comes behind is not: {out}"
+    );
     let init = empty().command(mxd()).arg("init").output().unwrap();
     let said = String::from_utf8(init.stdout).unwrap();
     assert!(said.contains("is registered as") && said.contains("Key in the environment: none"), "{said}");
@@ -236,17 +245,34 @@ fn lines_ask_the_same_and_the_key_is_never_seen() {
 }
 
 #[test]
-fn a_set_up_in_lines_that_is_skipped_or_cut_short_leaves_nothing_behind_and_the_terminal_as_it_was() {
+fn a_set_up_in_lines_that_is_skipped_or_cut_short_writes_nothing_and_can_be_asked_for_again() {
     let world = empty();
     let mut session = in_lines(&world);
     session.press("ctrl-c");
     session.wait_for_end().assert_same_line();
     let mut session = in_lines(&world);
     session.send(b"\r");
-    let ended = session.wait_for_end();
-    assert!(ended.text.contains("no way to reach a model is set up"), "{}", ended.text);
-    assert_eq!(ended.code, 3);
+    session.wait_for_text("No model is set up, so nobody can answer yet.");
+    session.send(b"Tell me more.\r");
+    session.wait_for_text("kept; it is taken up when a model is set up");
+    session.send(b"/set_up\r");
+    session.wait_for("the first question again", |screen| {
+        crate::support::picture::text(screen).matches("1. Anthropic").count() == 2
+    });
+    session.send(b"\r");
+    session.wait_for("the talk again", |screen| {
+        crate::support::picture::text(screen).matches("No model is set up").count() == 2
+    });
+    session.send(b"/quit\r");
+    assert_eq!(session.wait_for_end().code, 0);
     assert!(!world.path("data/config.json").exists(), "nothing was written");
+}
+
+/// Returns a file with these lines, to be typed.
+fn piped(world: &World, lines: &str) -> std::process::Stdio {
+    let path = world.path("typed.txt");
+    std::fs::write(&path, lines).unwrap();
+    std::fs::File::open(path).unwrap().into()
 }
 
 #[test]

@@ -230,6 +230,7 @@ fn a_second_screen_looks_on_and_changes_nothing() {
     at_work.wait_for_text("Say below what you want done");
     let mut looking = open(&world, 120, 40);
     looking.wait_for_text("read only");
+    looking.wait_for_text("another mxd works on this project: from here it is only watched");
     make_the_greeting(&mut at_work);
     looking.wait_for_text("Add a greeting");
     looking.wait_for_text("1 asks you");

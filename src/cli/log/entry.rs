@@ -80,7 +80,7 @@ pub fn describe(body: &Body) -> (String, String) {
                 let Attempt { number, of, wait_ms } = attempt;
                 format!(", tried again in {:.1} s ({number} of {of})", Duration::from_millis(wait_ms).as_secs_f64())
             });
-            (format!("error ({}){next}", error.class), error.message.clone())
+            (format!("error ({}){next}", error.class.replace('_', " ")), error.message.clone())
         }
         Body::Repaired(repaired) => ("repaired".to_owned(), repaired.steps.join("\n")),
         Body::HeadMoved(moved) => {

@@ -1,4 +1,5 @@
-//! Drawing of the composer: messages not read yet, the text, and the chip that says where it goes and how.
+//! Drawing of the composer: why the task gets nowhere, messages not read yet, the text, and the chip that says where it
+//! goes and how.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -7,7 +8,8 @@ use ratatui::text::{Line, Span};
 use crate::base::sanitize;
 use crate::engine::snapshot::TaskView;
 use crate::model::message::Source;
-use crate::text::width;
+use crate::text::wrap::{self, Break};
+use crate::text::{Row, Span as Word, width};
 use crate::theme::Role;
 use crate::ui::composer::{Popup, State};
 use crate::ui::field::Field;
@@ -21,14 +23,14 @@ const PROMPT: usize = 3;
 const CHIP: usize = 4;
 
 /// Returns the rows that the composer would like in so many columns.
-pub fn height(state: &State, task: Option<&TaskView>, columns: u16) -> u16 {
+pub fn height(state: &State, task: Option<&TaskView>, plight: Option<&str>, columns: u16) -> u16 {
     let Some(task) = task else { return 1 };
     let empty = Field::default();
     let draft = state.draft(task.node.id);
     let field = draft.map_or(&empty, |draft| &draft.field);
     let rows = field.rows(text_width(columns, task, state)).len();
     let chips = usize::from(chip_row(state, task));
-    u16::try_from(rows + chips).unwrap_or(u16::MAX)
+    u16::try_from(rows + chips + plight_rows(plight, columns).len()).unwrap_or(u16::MAX)
 }
 
 /// Returns the columns that the text has.
@@ -37,8 +39,35 @@ pub fn text_width(columns: u16, task: &TaskView, state: &State) -> usize {
 }
 
 fn mode_words(task: &TaskView, state: &State) -> String {
-    // Where nobody is at work there is nothing to steer: the message simply starts it.
-    if task.alive || task.is_working() { words::mode(state.mode).to_owned() } else { "start".to_owned() }
+    if task.alive || task.is_working() {
+        return words::mode(state.mode).to_owned();
+    }
+    // Where nobody is at work there is nothing to steer: the message starts it, or wakes it where it has worked before.
+    if words::has_begun(task) { "wake" } else { "start" }.to_owned()
+}
+
+fn plight_rows(plight: Option<&str>, columns: u16) -> Vec<Row> {
+    let Some(plight) = plight else { return Vec::new() };
+    let words = [Word::new(width::visible(plight).into_owned(), Role::Warn)];
+    wrap::spans(&words, usize::from(columns).saturating_sub(2).max(1), &[], &[], Break::Words)
+}
+
+/// Draws why the task gets nowhere, in as many of the rows as the text can spare. Returns how many it took.
+fn draw_plight(plight: Option<&str>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
+    let mut rows = plight_rows(plight, area.width);
+    let spared = usize::from(area.height.saturating_sub(1));
+    if rows.len() > spared {
+        rows.truncate(spared);
+        if let Some(last) = rows.last_mut() {
+            last.push(Word::decoration(cx.theme.glyphs.ellipsis, Role::Warn));
+            last.truncate(usize::from(area.width).saturating_sub(2), cx.theme.glyphs.ellipsis);
+        }
+    }
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+    for (row, y) in rows.iter().zip(0..area.height) {
+        paint::line(buffer, inner, y, &row.line(cx.theme));
+    }
+    u16::try_from(rows.len()).unwrap_or(u16::MAX)
 }
 
 fn chip_row(state: &State, task: &TaskView) -> bool {
@@ -57,6 +86,10 @@ pub struct View<'a> {
     pub focused: bool,
     /// The key that takes a message back.
     pub withdraw: &'a str,
+    /// Whether this screen only looks on, so that nothing written here is sent.
+    pub looks_on: bool,
+    /// Why the task gets nowhere, if it does.
+    pub plight: Option<&'a str>,
 }
 
 /// Draws the composer into `area`. Returns where the cursor is, if the composer has the keys.
@@ -64,6 +97,8 @@ pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mu
     let View { task, focused, .. } = *with;
     let task = task.filter(|_| !area.is_empty())?;
     let theme = cx.theme;
+    let above = draw_plight(with.plight, cx, area, buffer);
+    let area = Rect { y: area.y + above, height: area.height - above, ..area };
     let chips = u16::from(chip_row(state, task) && area.height > 1);
     if chips > 0 {
         draw_chips(state, task, with.withdraw, cx, Rect { height: 1, ..area }, buffer);
@@ -81,7 +116,11 @@ pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mu
     let empty = Field::default();
     let field = state.draft(task.node.id).map_or(&empty, |draft| &draft.field);
     if field.is_empty() {
-        let words = format!("message {}{}", title(task), theme.glyphs.ellipsis);
+        let words = if with.looks_on {
+            "another mxd works on this project: from here it is only watched".to_owned()
+        } else {
+            format!("message {}{}", title(task), theme.glyphs.ellipsis)
+        };
         let words = paint::fit(&words, room, theme.glyphs);
         paint::text(buffer, inner, (0, 0), &words, theme.style(Role::Placeholder));
         return focused.then_some(Position::new(inner.x, inner.y));

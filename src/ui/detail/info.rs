@@ -23,7 +23,7 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
     let mut page = Sheet { rows: Vec::new(), columns, cx };
     let node = &task.node;
     page.heading("task");
-    page.line("status", node.status.word().replace('_', " "));
+    page.line("status", node.status.said());
     page.line("doing", doing(task, world, cx));
     page.line("id", node.id.to_string());
     page.line("profile", sanitize::line(&node.profile));

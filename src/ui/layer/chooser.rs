@@ -11,6 +11,9 @@ use crate::ui::list::Cursor;
 /// How many items are offered for what was typed.
 const MOST: usize = 200;
 
+/// What stands beside what is offered only because it was typed.
+const AS_TYPED: &str = "as typed";
+
 /// What choosing an item means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pick {
@@ -22,6 +25,8 @@ pub enum Pick {
     },
     Project(ProjectId),
     Theme(String),
+    /// The model of the project.
+    Model(String),
     /// A file of the diff.
     File(usize),
     /// What the diff is to show.
@@ -59,6 +64,10 @@ pub struct Chooser {
     pub placeholder: &'static str,
     pub query: Field,
     items: Vec<Item>,
+    /// How many of them are its own: what is typed is behind them, where it can be chosen too.
+    own: usize,
+    /// What it means to choose what is typed.
+    typed: Option<fn(String) -> Pick>,
     /// What fits what was typed, best first: place in `items`, and the bytes of the label that fit.
     found: Vec<(usize, Vec<std::ops::Range<usize>>)>,
     pub cursor: Cursor,
@@ -66,16 +75,41 @@ pub struct Chooser {
 
 impl Chooser {
     pub fn new(title: &'static str, placeholder: &'static str, items: Vec<Item>) -> Self {
-        let mut chooser =
-            Self { title, placeholder, query: Field::default(), items, found: Vec::new(), cursor: Cursor::default() };
+        let mut chooser = Self {
+            title,
+            placeholder,
+            query: Field::default(),
+            own: items.len(),
+            items,
+            typed: None,
+            found: Vec::new(),
+            cursor: Cursor::default(),
+        };
         chooser.refine();
         chooser
+    }
+
+    /// Lets also what is typed be chosen: lists are not always complete.
+    pub fn or_typed(mut self, typed: fn(String) -> Pick) -> Self {
+        self.typed = Some(typed);
+        self
+    }
+
+    /// Takes other items for the same choice. What is typed stays, and what is chosen if it is still there.
+    pub fn offer(&mut self, items: Vec<Item>) {
+        let chosen = self.chosen().map(|item| item.pick.clone());
+        self.own = items.len();
+        self.items = items;
+        self.refine();
+        let place = self.found().position(|(item, _)| Some(&item.pick) == chosen.as_ref());
+        self.cursor.chosen = place.unwrap_or(0);
     }
 
     /// Finds again what fits what was typed.
     pub fn refine(&mut self) {
         let query = self.query.content();
         self.cursor = Cursor::default();
+        self.items.truncate(self.own);
         if query.trim().is_empty() {
             self.found = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
             return;
@@ -87,6 +121,14 @@ impl Chooser {
             letters.into_iter().filter(|range| range.end <= end).collect()
         };
         self.found = hits.into_iter().map(|hit| (hit.index, shown(hit.index, hit.letters))).collect();
+        self.offer_typed(query.trim());
+    }
+
+    fn offer_typed(&mut self, typed: &str) {
+        let Some(pick) = self.typed.filter(|_| !self.items.iter().any(|item| item.label == typed)) else { return };
+        let (label, note) = (typed.to_owned(), AS_TYPED.to_owned());
+        self.found.push((self.items.len(), Vec::new()));
+        self.items.push(Item { label, also: String::new(), note, group: None, pick: pick(typed.to_owned()) });
     }
 
     pub fn step(&mut self, by: isize) {
@@ -111,3 +153,7 @@ impl Chooser {
         self.query.is_blank()
     }
 }
+
+#[cfg(test)]
+#[path = "chooser_tests.rs"]
+mod tests;

@@ -103,7 +103,7 @@ fn rows(picker: &Rewind, room: usize) -> Vec<Row> {
     let mut sheet = Sheet { rows: Vec::new(), room };
     let to = picker
         .chosen()
-        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
+        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("the end of turn {}", turn.number));
     sheet.say(&format!("Back to {to}: {}", rewind::words(picker.extent)), "", Role::Strong);
     match picker.preview() {
         None if matches!(picker.turns, Some(Ok(_))) => sheet.say("Finding out what it would undo …", "", Role::Muted),

@@ -62,7 +62,8 @@ pub(super) fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, b
     paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(Role::Accent));
     let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), height: 1, ..area };
     if field.is_empty() {
-        paint::text(buffer, inner, (0, 0), placeholder, theme.style(Role::Placeholder));
+        let placeholder = paint::fit(placeholder, usize::from(inner.width), theme.glyphs);
+        paint::text(buffer, inner, (0, 0), &placeholder, theme.style(Role::Placeholder));
         return Position::new(inner.x, inner.y);
     }
     let room = usize::from(inner.width).saturating_sub(1);
@@ -218,7 +219,8 @@ fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Po
     let inner = open(area, &prompt.title, cx, buffer);
     let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
     if let Some(problem) = &prompt.problem {
-        paint::text(buffer, inner, (3, 1), problem, cx.theme.style(Role::Error));
+        let problem = paint::fit(problem, usize::from(inner.width.saturating_sub(4)), cx.theme.glyphs);
+        paint::text(buffer, inner, (3, 1), &problem, cx.theme.style(Role::Error));
     } else if matches!(prompt.purpose, PromptFor::NewTask { .. }) {
         let who = prompt.profile.as_deref().unwrap_or("the usual one");
         let end = paint::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
@@ -336,6 +338,31 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut 
             paint::tint(buffer, row, theme.style(Role::Selection));
         }
     }
+    plight(board, model, cx, list, buffer);
+}
+
+/// Says below the lines why the chosen one gets nowhere, where that is so and room is left.
+fn plight(board: &Board, model: &Model, cx: &Cx<'_>, list: Rect, buffer: &mut Buffer) {
+    let chosen = board.tasks.get(board.cursor.chosen).copied();
+    let Some(words) = chosen.and_then(|task| model.plight_of(task)) else { return };
+    let used = u16::try_from(board.tasks.len()).unwrap_or(u16::MAX).min(list.height);
+    let area =
+        Rect { x: list.x + 3, y: list.y + used, width: list.width.saturating_sub(6), height: list.height - used };
+    let words = [words::Span::new(width::visible(&words).into_owned(), Role::Warn)];
+    let rows = wrap::spans(&words, usize::from(area.width).max(1), &[], &[], Break::Words);
+    for (row, y) in rows.iter().zip(1..area.height) {
+        paint::line(buffer, area, y, &row.line(cx.theme));
+    }
+}
+
+/// Says which model is in use, and which will be.
+fn model_words(model: &Model) -> String {
+    let now = model.world.project.model.as_deref();
+    let next = model.settings.next_model.as_deref().filter(|next| Some(*next) != now);
+    match (now, next) {
+        (now, None) => now.unwrap_or("none is set up").to_owned(),
+        (_, Some(next)) => format!("{next}, from the next start"),
+    }
 }
 
 fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
@@ -345,7 +372,7 @@ fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     let budget = settings.project_budget.or(model.world.project.budget);
     let values = [
         settings.theme.clone(),
-        model.world.project.model.clone().unwrap_or_else(|| "none is set up".to_owned()),
+        model_words(model),
         budget.map_or_else(|| "no limit".to_owned(), |budget| budget.to_string()),
         on(settings.notify_desktop),
         on(settings.notify_bell),
@@ -357,7 +384,9 @@ fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     for ((at, (label, value)), y) in lines.zip(0..list.height) {
         let row = Rect { y: list.y + y, height: 1, ..list };
         paint::text(buffer, row, (3, 0), label, theme.style(Role::Text));
-        paint::text(buffer, row, (32, 0), &crate::base::sanitize::line(&value), theme.style(Role::Accent));
+        let value = crate::base::sanitize::line(&value);
+        let value = paint::fit(&value, usize::from(row.width.saturating_sub(34)), theme.glyphs);
+        paint::text(buffer, row, (32, 0), &value, theme.style(Role::Accent));
         if at == board.cursor.chosen {
             paint::tint(buffer, row, theme.style(Role::Selection));
         }

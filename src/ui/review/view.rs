@@ -125,7 +125,9 @@ fn bar(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buff
         0 => (format!("{} all seen", theme.glyphs.passed), Role::Ok),
         left => (format!("{left} of {} unseen", comparison.hunks()), Role::Muted),
     };
-    left.extend([dot(), Span::styled(words, theme.style(role))]);
+    if comparison.hunks() > 0 {
+        left.extend([dot(), Span::styled(words, theme.style(role))]);
+    }
     let drafts = state.notes().map_or(0, |notes| notes.drafts().count());
     if drafts > 0 {
         let words = format!("{} to send: {}", text::count(drafts, "comment", "comments"), with.send);

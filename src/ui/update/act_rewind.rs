@@ -83,7 +83,7 @@ fn confirm(model: &mut Model, cx: &Cx<'_>) {
     let (task, (to, extent)) = (picker.task, picker.aim());
     let place = picker
         .chosen()
-        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("after turn {}", turn.number));
+        .map_or_else(|| "before the first turn".to_owned(), |turn| format!("the end of turn {}", turn.number));
     let mut lines = vec![format!("\"{}\" goes back to {place}: {}.", model.world.title(task), rewind_words(extent))];
     let count = crate::base::text::count;
     let files = preview.files.len() + preview.hidden_files;

@@ -116,7 +116,30 @@ fn close(model: &mut Model, task: TaskId, cx: &Cx<'_>, out: &mut Out) {
     if dirty {
         return confirm_loss(model, task, "Close", Command::Close { task }, cx);
     }
-    out.command(model, Command::Close { task }, Expect::Plain(Some("closed; its work is archived")), cx);
+    let has_work = model.world.node(task).is_some_and(|node| node.branch.is_some());
+    let words = if has_work { "closed; its work is archived" } else { "closed" };
+    out.command(model, Command::Close { task }, Expect::Plain(Some(words)), cx);
+}
+
+/// Says what becomes of what is taken away: of work only where there may be some, of a conversation only where one was.
+fn afterwards(model: &Model, task: TaskId, command: &Command) -> String {
+    let taken: Vec<_> = match command {
+        Command::Delete { .. } => model.world.walk(task).filter_map(|id| model.world.task(id)).collect(),
+        _ => model.world.task(task).into_iter().collect(),
+    };
+    let worked = taken.iter().any(|view| view.node.branch.is_some() || view.diff.is_some());
+    let spoken = taken.iter().any(|view| view.turns > 0);
+    let work = match (worked, command) {
+        (true, Command::Reset { .. }) => "The old work is archived under refs/mxd/archive.",
+        (true, _) => "Work that is not merged is archived under refs/mxd/archive first.",
+        (false, _) if spoken => "It has no branch, so there is no work to archive.",
+        (false, _) => "It has not begun: no work is lost.",
+    };
+    match command {
+        Command::Reset { .. } if spoken => format!("The conversation starts over. {work}"),
+        Command::Delete { .. } => format!("{work} `mxd restore` brings it back."),
+        _ => work.to_owned(),
+    }
 }
 
 /// Asks before something is taken away, and says exactly what.
@@ -155,11 +178,10 @@ fn confirm_loss(model: &mut Model, task: TaskId, word: &str, command: Command, c
         lines.push(format!("{} spent on it", sum.cost));
     }
     lines.push(String::new());
-    lines.push(match command {
-        Command::Reset { .. } => {
-            "The conversation starts over. The old work is archived under refs/mxd/archive.".to_owned()
-        }
-        _ => "Work is archived under refs/mxd/archive first.".to_owned(),
-    });
+    lines.push(afterwards(model, task, &command));
     model.layers.push(Layer::Confirm(Confirm { title: format!("{word}?"), lines, deed: Deed::Command(command) }));
 }
+
+#[cfg(test)]
+#[path = "act_tree_tests.rs"]
+mod tests;

@@ -9,6 +9,7 @@ use crate::ui::hints::key_words;
 use crate::ui::layer::{Board, BoardKind, Chooser, Item, Layer, Pick, Prompt, PromptFor};
 use crate::ui::model::{Expect, Model};
 use crate::ui::msg::{Cx, ProjectChoice};
+use crate::ui::setup::Offered;
 use crate::ui::update::act::{self, Accepted};
 use crate::ui::update::{Out, act_review, act_rewind, act_tree, ending, go_to};
 use crate::ui::words;
@@ -150,6 +151,38 @@ fn open_themes(model: &mut Model) {
     choose(model, "theme", "which theme?", items.collect());
 }
 
+/// Opens the list of models with what is known, and asks the endpoint for what it has.
+fn open_models(model: &mut Model, out: &mut Out) {
+    let items = model_items(model);
+    let chooser = Chooser::new("model", "type to narrow, or the name of another one", items).or_typed(Pick::Model);
+    model.layers.push(Layer::Choose(chooser));
+    out.effect(Effect::ListModels);
+}
+
+/// The endpoint has told which models it has. Where nobody told, what is known stays.
+pub fn learnt_models(model: &mut Model, models: Vec<Offered>) {
+    if models.is_empty() {
+        return;
+    }
+    model.settings.models = models;
+    let items = model_items(model);
+    if let Some(Layer::Choose(chooser)) = model.layers.last_mut().filter(|layer| layer.is_of_models()) {
+        chooser.offer(items);
+    }
+}
+
+fn model_items(model: &Model) -> Vec<Item> {
+    let now = model.world.project.model.as_deref();
+    let item = |offered: &Offered| Item {
+        label: crate::base::sanitize::line(&offered.id).into_owned(),
+        also: String::new(),
+        note: format!("{}{}", if Some(offered.id.as_str()) == now { "now  " } else { "" }, offered.note),
+        group: None,
+        pick: Pick::Model(offered.id.clone()),
+    };
+    model.settings.models.iter().map(item).collect()
+}
+
 /// Something in a list was chosen.
 pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some(Layer::Choose(chooser)) = model.layers.last() else { return };
@@ -177,6 +210,11 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
                 prompt.profile = name;
             }
         }
+        Pick::Model(name) => {
+            // The engine was opened with another one, and agents keep theirs while it runs.
+            model.settings.next_model = Some(name.clone());
+            out.effect(Effect::SaveSetting { setting: Setting::TaskModel(name) });
+        }
         Pick::Theme(name) => {
             model.settings.theme.clone_from(&name);
             out.effect(Effect::SaveSetting { setting: Setting::Theme(name) });
@@ -198,13 +236,11 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
                 return;
             }
         },
-        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model | PromptFor::Fork { .. }
-            if text.is_empty() =>
-        {
+        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Fork { .. } if text.is_empty() => {
             prompt.problem = Some("something has to stand here".to_owned());
             return;
         }
-        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Model | PromptFor::Fork { .. } => None,
+        PromptFor::NewTask { .. } | PromptFor::Rename(_) | PromptFor::Fork { .. } => None,
     };
     model.layers.pop();
     match purpose {
@@ -233,7 +269,6 @@ pub fn prompted(model: &mut Model, how: Accepted, cx: &Cx<'_>, out: &mut Out) {
             model.settings.project_budget = money;
             out.effect(Effect::SaveSetting { setting: Setting::ProjectBudget(money) });
         }
-        PromptFor::Model => out.effect(Effect::SaveSetting { setting: Setting::TaskModel(text) }),
     }
 }
 
@@ -266,10 +301,7 @@ pub fn open_board_line(model: &mut Model, board: &Board, cx: &Cx<'_>, out: &mut 
 fn change_setting(model: &mut Model, line: usize, _cx: &Cx<'_>, out: &mut Out) {
     let setting = match line {
         0 => return open_themes(model),
-        1 => {
-            let name = model.world.project.model.clone().unwrap_or_default();
-            return act_tree::prompt(model, "Model", "the name of a model", name, PromptFor::Model);
-        }
+        1 => return open_models(model, out),
         2 => {
             let budget = model.settings.project_budget.or(model.world.project.budget);
             let text = budget.map(|budget| budget.to_string().trim_start_matches('$').to_owned()).unwrap_or_default();

@@ -42,10 +42,12 @@ fn place(model: &mut Model, cx: &Cx<'_>) {
     let right = if wide { columns.saturating_sub(left + 5) } else { columns };
     let rows =
         if model.asks.is_empty() { 0 } else { asks::rows(&model.asks, &model.world, cx, usize::from(left)).len() };
+    let plight = model.plight();
+    let task = model.world.task(model.tree.selected());
     let wish = Wish {
         asks: u16::try_from(rows).unwrap_or(u16::MAX),
         asking: model.focus == Pane::Asks && model.asks.is_open(),
-        composer: composer::height(&model.composer, model.world.task(model.tree.selected()), right),
+        composer: composer::height(&model.composer, task, plight.as_deref(), right),
         left: model.left,
         zoom: model.zoom && matches!(model.focus, Pane::Detail | Pane::Composer),
         shown: model.focus,

@@ -1,0 +1,143 @@
+//! What an effect of the screen comes to. Whatever waits for a disk, a program or the engine goes on beside the loop and
+//! comes back as news; nothing is decided here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+
+use super::errands::Solve;
+use super::{End, News, Screen};
+use crate::app::{chores, drafts};
+use crate::base::{Fault, TaskId};
+use crate::engine::review::Seen;
+use crate::engine::update::Level;
+use crate::ui::{Effect, Msg, Purpose, Setting};
+
+impl Screen {
+    pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), Fault> {
+        let handle = self.options.handle.clone();
+        match effect {
+            Effect::Engine { tag, command } => {
+                self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
+            }
+            Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
+            Effect::LoadDiff { task, request } => {
+                let marked = self.marked.clone();
+                self.beside(async move {
+                    marked.await;
+                    chores::diff(handle, task, request).await
+                });
+            }
+            Effect::LoadTurns { task } => {
+                self.beside(async move { Msg::Turns { task, turns: handle.turns(task).await } });
+            }
+            Effect::LoadMerge { task, goal } => self.beside(async move {
+                let preview = Box::new(handle.merge_preview(task, goal).await);
+                Msg::MergePreview { task, goal, preview }
+            }),
+            Effect::LoadRewind { task, to, extent } => self.beside(async move {
+                let preview = Box::new(handle.rewind_preview(task, to, extent).await);
+                Msg::RewindPreview { task, to, extent, preview }
+            }),
+            Effect::SolveConflicts { tag, task, goal, how } => self.beside(async move {
+                let prepared = handle.prepare_solving(task, goal).await;
+                News::Solve(Box::new(Solve { tag, task, goal, how, prepared }))
+            }),
+            Effect::EditMessage { task, message } => self.beside(async move {
+                match chores::said(handle, task, message).await {
+                    Ok(text) => News::Edit(Purpose::Resend(task, message), text),
+                    Err(fault) => Msg::Said { level: Level::Error, text: fault.to_string() }.into(),
+                }
+            }),
+            Effect::SaveSeen { task, seen } => {
+                if self.kept.is_some() {
+                    self.mark(task, seen);
+                }
+            }
+            Effect::SaveReviews { notes } => {
+                if let Some(kept) = &self.kept {
+                    kept.reviews.keep(&notes);
+                }
+            }
+            Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
+            Effect::ListFiles { task, query } => {
+                self.beside(chores::files(&self.files, self.folder(task), task, query));
+            }
+            Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
+            Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
+            Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
+            Effect::OpenPager { text, .. } => self.open_pager(&text).await?,
+            Effect::Copy { text } => self.copy(text),
+            Effect::Notify { title, body } => self.notify(&title, &body),
+            Effect::SetTitle { title } => self.terminal.set_title(&title),
+            Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
+            Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
+            Effect::SaveDrafts { drafts } => {
+                if let Some(kept) = &self.kept {
+                    kept.drafts.keep(&drafts::Drafts { drafts });
+                }
+            }
+            Effect::TakeSnapshot => {
+                let (snapshot, watcher) = handle.look().await?;
+                self.watcher = watcher;
+                self.tell(Msg::Snapshot(Box::new(snapshot)));
+            }
+            Effect::ListProjects => {
+                let projects = Arc::clone(&self.options.projects);
+                self.beside(async move {
+                    let listed = tokio::task::spawn_blocking(move || projects()).await;
+                    Msg::Projects(listed.unwrap_or_default())
+                });
+            }
+            Effect::ListModels => {
+                let models = (self.options.models)();
+                self.beside(async move { Msg::Models(models.await) });
+            }
+            Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
+            Effect::SetUp => self.end = Some(End::SetUp),
+            Effect::Redraw => self.terminal.invalidate(),
+            Effect::Suspend => self.terminal.suspend().await?,
+            Effect::Quit => self.end = Some(End::Quit),
+        }
+        Ok(())
+    }
+
+    /// Lets `work` go on beside the screen, which never waits for a disk or a program.
+    pub(super) fn beside<N: Into<News>>(&self, work: impl Future<Output = N> + Send + 'static) {
+        let news = self.news.clone();
+        tokio::spawn(async move {
+            let _ = news.send(work.await.into());
+        });
+    }
+
+    /// Returns the folder that a task works in.
+    fn folder(&self, task: TaskId) -> PathBuf {
+        let place = self.model.place(task);
+        place.filter(|path| path.exists()).unwrap_or_else(|| self.options.project.path.clone())
+    }
+
+    /// Keeps what was seen, one after the other.
+    fn mark(&mut self, task: TaskId, seen: Seen) {
+        let (before, handle, news) = (self.marked.clone(), self.options.handle.clone(), self.news.clone());
+        let marking = tokio::spawn(async move {
+            before.await;
+            if let Err(fault) = handle.mark_seen(task, seen).await {
+                let _ = news.send(Msg::Said { level: Level::Warning, text: fault.to_string() }.into());
+            }
+        });
+        self.marked = marking.map(drop).boxed().shared();
+    }
+
+    async fn save_setting(&mut self, setting: &Setting) -> Result<(), Fault> {
+        if let Err(fault) = (self.options.save_setting)(setting) {
+            self.say(Level::Error, fault.to_string());
+        }
+        match setting {
+            Setting::Theme(_) => Box::pin(self.load_theme()).await?,
+            Setting::Mouse(on) => self.terminal.set_mouse(*on),
+            Setting::ProjectBudget(_) | Setting::NotifyDesktop(_) | Setting::NotifyBell(_) | Setting::TaskModel(_) => {}
+        }
+        Ok(())
+    }
+}

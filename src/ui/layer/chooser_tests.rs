@@ -1,0 +1,80 @@
+use crate::ui::layer::Layer;
+use crate::ui::setup::Offered;
+use crate::ui::testing::Screen;
+use crate::ui::{Effect, Msg, Setting};
+
+/// Returns the names of the commands that the palette finds for what is typed, the best first.
+fn commands_for(typed: &str) -> Vec<String> {
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc :").typed(typed);
+    let Some(Layer::Choose(chooser)) = screen.model.layers.last() else { panic!("no palette") };
+    chooser.found().map(|(item, _)| item.label.split(':').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn the_palette_finds_commands_by_their_names_first_and_nothing_by_strewn_letters() {
+    for (typed, first) in [
+        ("merge", "merge"),
+        ("undo", "undo merge"),
+        ("set up", "set up"),
+        ("theme", "settings"),
+        ("diff", "show diff"),
+        ("nt", "new task"),
+        ("delete", "delete task"),
+        ("stop all", "stop all"),
+        ("budg", "budget"),
+        ("intrpt", "interrupt"),
+        ("color", "colour"),
+    ] {
+        assert_eq!(commands_for(typed).first().map(String::as_str), Some(first), "{typed}: {:?}", commands_for(typed));
+    }
+    for typed in ["xyz", "oauth", "rtz", "diffuse", "gdw"] {
+        assert_eq!(commands_for(typed), [""; 0], "{typed}");
+    }
+    let all = ["stop all", "stop", "stop subtree", "quit", "resume"];
+    assert_eq!(commands_for("stop"), all, "those that stop something, and no others");
+}
+
+fn models(screen: &Screen) -> Vec<String> {
+    let Some(Layer::Choose(chooser)) = screen.model.layers.last() else { panic!("no list") };
+    chooser.found().map(|(item, _)| item.label.clone()).collect()
+}
+
+fn offered(ids: &[&str]) -> Vec<Offered> {
+    ids.iter().map(|id| Offered { id: (*id).to_owned(), note: "200k".to_owned(), windowed: true }).collect()
+}
+
+#[test]
+fn the_model_is_chosen_from_what_is_known_and_from_what_the_endpoint_tells() {
+    let mut screen = Screen::new(120, 40);
+    screen.msg(Msg::Models(offered(&["sonnet", "haiku"])));
+    screen.keys("esc").keys("g s").keys("j enter");
+    assert!(screen.effects.contains(&Effect::ListModels), "{:?}", screen.effects);
+    assert_eq!(models(&screen), ["sonnet", "haiku"]);
+    assert!(screen.shows("now  200k"), "the one in use is marked: {}", screen.text());
+    screen.keys("down");
+    screen.msg(Msg::Models(offered(&["opus", "haiku"])));
+    assert_eq!(models(&screen), ["opus", "haiku"]);
+    screen.msg(Msg::Models(Vec::new()));
+    assert_eq!(models(&screen), ["opus", "haiku"], "nobody told anything new");
+    screen.keys("enter");
+    let saved = Effect::SaveSetting { setting: Setting::TaskModel("haiku".to_owned()) };
+    assert!(screen.effects.contains(&saved), "what was chosen stays chosen: {:?}", screen.effects);
+    assert!(screen.shows("haiku, from the next start"), "{}", screen.text());
+}
+
+#[test]
+fn a_model_that_nobody_lists_is_taken_as_it_is_typed() {
+    let mut screen = Screen::new(120, 40);
+    screen.msg(Msg::Models(offered(&["sonnet", "haiku"])));
+    screen.keys("esc").keys("g s").keys("j enter").typed("son");
+    assert_eq!(models(&screen), ["sonnet", "son"], "the list first");
+    screen.typed("net");
+    assert_eq!(models(&screen), ["sonnet"], "what is in the list is not offered twice");
+    screen.typed("-9");
+    assert_eq!(models(&screen), ["sonnet-9"]);
+    assert!(screen.shows("as typed"), "{}", screen.text());
+    screen.keys("enter");
+    let saved = Effect::SaveSetting { setting: Setting::TaskModel("sonnet-9".to_owned()) };
+    assert!(screen.effects.contains(&saved), "{:?}", screen.effects);
+}
