@@ -3,11 +3,9 @@
 //! The endpoint is a process of its own that reads each request and answers at once, so that none of its time counts.
 //! Beside it stands a bare client that posts the same bodies, made from segments that are ready.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mxd::agent::conversation::Conversation;
@@ -21,6 +19,7 @@ use mxd::store::Durability;
 
 use crate::report::{Report, Row, Target, Unit};
 use crate::turns::{NoBlobs, open, run};
+use crate::work::{self, Call, Work};
 use crate::{Outcome, fixture, system};
 
 /// The first argument of the process that answers.
@@ -30,6 +29,10 @@ const ROUNDS: usize = 5;
 const LEAST_TURNS: usize = 1_000;
 /// What a turn may cost us, in nanoseconds of processor time.
 const MOST: f64 = 800_000.0;
+/// How many turns a second another program of this kind reached at its best, and how many times as many are asked of us.
+const PEER: f64 = 210.0;
+const TIMES_SYNC: f64 = 4.0;
+const TIMES_OS: f64 = 8.0;
 
 pub fn measure(report: &mut Report) -> Outcome {
     let rows = [
@@ -38,6 +41,8 @@ pub fn measure(report: &mut Report) -> Outcome {
         "http turn, CPU against a bare client, 200 turns",
         "http turn, CPU against a bare client, 1,000 turns",
         "http turn, wall time against a bare client, 200 turns",
+        "http turn, turns a second, durability sync",
+        "http turn, turns a second, durability os",
     ];
     if !rows.iter().any(|row| report.wants(row)) {
         return Ok(());
@@ -55,7 +60,14 @@ pub fn measure(report: &mut Report) -> Outcome {
     report.add(&row(rows[1], many.ours.cpu, few.ours.cpu, "the same, 100 turns", Target::AtMost(1.3)))?;
     report.add(&row(rows[2], some.ours.cpu, some.bare.cpu, "posting the same bodies", Target::None))?;
     report.add(&row(rows[3], many.ours.cpu, many.bare.cpu, "posting the same bodies", Target::None))?;
-    report.add(&row(rows[4], some.ours.wall, some.bare.wall, "posting the same bodies", Target::None))
+    report.add(&row(rows[4], some.ours.wall, some.bare.wall, "posting the same bodies", Target::None))?;
+    let mut rate = |what: &str, cost: Cost, times: f64| {
+        let against = format!("{times} times a peer's {PEER} a second");
+        let (ours, limit, target) = (1e9 / cost.wall, times * PEER, Target::AtLeast(1.0));
+        report.add(&Row::of_counts(what.to_owned(), Unit::PerSecond, ours, limit, &against, target))
+    };
+    rate(rows[5], some.synced, TIMES_SYNC)?;
+    rate(rows[6], some.ours, TIMES_OS)
 }
 
 /// Nanoseconds per turn.
@@ -66,7 +78,10 @@ struct Cost {
 }
 
 struct Costs {
+    /// With `durability = "os"`.
     ours: Cost,
+    /// With every event saved before anything comes of it.
+    synced: Cost,
     bare: Cost,
 }
 
@@ -93,7 +108,7 @@ impl Stand {
             config: SessionConfig::default(),
             segments: Vec::new(),
         };
-        let events = stand.run()?;
+        let events = stand.run(Durability::Os)?;
         let conversation = Conversation::replay(&events);
         stand.config = conversation.config().map(|config| config.as_ref().clone()).unwrap_or_default();
         for speech in conversation.speeches() {
@@ -103,17 +118,18 @@ impl Stand {
     }
 
     fn measure(&self) -> Outcome<Costs> {
-        let (mut ours, mut bare) = (Vec::new(), Vec::new());
+        let (mut ours, mut synced, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            ours.push(self.cost(|| self.run().map(drop))?);
+            ours.push(self.cost(|| self.run(Durability::Os).map(drop))?);
+            synced.push(self.cost(|| self.run(Durability::Sync).map(drop))?);
             bare.push(self.cost(|| self.runtime.block_on(self.post_all()))?);
         }
-        Ok(Costs { ours: least(&ours), bare: least(&bare) })
+        Ok(Costs { ours: least(&ours), synced: least(&synced), bare: least(&bare) })
     }
 
-    fn run(&self) -> Outcome<Vec<mxd::model::event::Event>> {
+    fn run(&self, durability: Durability) -> Outcome<Vec<mxd::model::event::Event>> {
         let (folder, task) = (self.folder.path(), TaskId::fresh(&fixture::ids()));
-        let store = open(folder, Durability::Os)?;
+        let store = open(folder, durability)?;
         let provider = Arc::new(self.endpoint.provider());
         self.runtime.block_on(run(&store, task, &folder.join("work"), folder, provider))?;
         Ok(store.sessions().active(task)?.events)
@@ -192,73 +208,18 @@ impl Drop for Endpoint {
     }
 }
 
-/// Answers so many requests with a tool call, the next one with `done`, and then begins again.
+/// Leads every conversation through so many calls and then to `done`.
 pub fn serve(arguments: &[String]) -> Outcome {
     let turns: usize = arguments.first().ok_or("how many turns?")?.parse()?;
-    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let call = |name, input: &str| Call { name: mxd::tools::names::wire(name), input: input.to_owned() };
+    let work = Work {
+        turns,
+        call: call("read_file", r#"{"path":"notes.txt"}"#),
+        end: Some(call("done", r#"{"status":"passed","result":"read it all"}"#)),
+    };
     let mut out = std::io::stdout();
-    writeln!(out, "http://{}", listener.local_addr()?)?;
+    writeln!(out, "{}", work::serve(0, work, Arc::default())?)?;
     out.flush()?;
-    let answered = Arc::new(AtomicUsize::new(0));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let answered = Arc::clone(&answered);
-            std::thread::spawn(move || answer_all(stream, turns, &answered));
-        }
-    });
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     Ok(())
-}
-
-fn answer_all(stream: TcpStream, turns: usize, answered: &AtomicUsize) -> Outcome {
-    stream.set_nodelay(true)?;
-    let mut writer = stream.try_clone()?;
-    let mut reader = BufReader::with_capacity(1 << 20, stream);
-    let mut body = Vec::new();
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            let line = line.trim();
-            if line.is_empty() {
-                break;
-            }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse()?;
-            }
-        }
-        body.resize(length, 0);
-        reader.read_exact(&mut body)?;
-        let number = answered.fetch_add(1, Ordering::Relaxed) % (turns + 1);
-        writer.write_all(answer(number, turns).as_bytes())?;
-    }
-}
-
-fn answer(number: usize, turns: usize) -> String {
-    let (name, input) = match number {
-        number if number < turns => ("read_file", r#"{\"path\":\"notes.txt\"}"#),
-        _ => ("done", r#"{\"status\":\"passed\",\"result\":\"read it all\"}"#),
-    };
-    let name = mxd::tools::names::wire(name);
-    let events = [
-        ("message_start", r#""message":{"model":"bench","usage":{"input_tokens":1000,"output_tokens":1}}"#.to_owned()),
-        (
-            "content_block_start",
-            format!(
-                r#""index":0,"content_block":{{"type":"tool_use","id":"call_{number}","name":"{name}","input":{{}}}}"#
-            ),
-        ),
-        ("content_block_delta", format!(r#""index":0,"delta":{{"type":"input_json_delta","partial_json":"{input}"}}"#)),
-        ("content_block_stop", r#""index":0"#.to_owned()),
-        ("message_delta", r#""delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":50}"#.to_owned()),
-        ("message_stop", r#""end":true"#.to_owned()),
-    ];
-    let spelled = |(event, data): &(&str, String)| format!("event: {event}\ndata: {{\"type\":\"{event}\",{data}}}\n\n");
-    let stream = events.iter().map(spelled).collect::<Vec<_>>().concat();
-    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{stream}", stream.len())
 }

@@ -17,10 +17,14 @@ mod resume;
 mod rounds;
 mod screen;
 mod site;
+mod streaming;
 mod system;
 mod tools;
 mod transcript;
 mod turns;
+#[path = "../mock/work.rs"]
+#[allow(dead_code, reason = "the sum at the end is for whoever runs it by hand")]
+mod work;
 mod workshop;
 
 use std::process::ExitCode;
@@ -69,6 +73,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     engine::measure(&mut report)?;
     git::measure(&mut report)?;
     screen::measure(&mut report)?;
+    streaming::measure(&mut report)?;
     transcript::measure(&mut report)?;
     report.finish()
 }

@@ -24,13 +24,16 @@ const WRITERS: usize = 20;
 const WHILE: Duration = Duration::from_secs(10);
 /// How long anything may take to appear.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Letters that neither the agents nor the terminal's own language use.
+const KEYS: &[u8] = b"QZ";
+const PRESSES: usize = 60;
 /// What ends a frame.
 const FRAME: &[u8] = b"\x1b[?2026l";
 
 pub fn measure(report: &mut Report) -> Outcome {
     start_rows(report)?;
     idle_rows(report)?;
-    stream_row(report)
+    stream_rows(report)
 }
 
 fn start_rows(report: &mut Report) -> Outcome {
@@ -92,9 +95,10 @@ fn idle_rows(report: &mut Report) -> Outcome {
     report.add(&Row::of_counts(names[2].clone(), Unit::Bytes, memory, 40e6, "40 MB", Target::AtMost(1.0)))
 }
 
-fn stream_row(report: &mut Report) -> Outcome {
-    let what = format!("screen, {WRITERS} agents write 100 tokens a second, 200x60: share of a processor");
-    if !report.wants(&what) {
+fn stream_rows(report: &mut Report) -> Outcome {
+    let names = ["share of a processor", "a key until it is drawn"]
+        .map(|figure| format!("screen, {WRITERS} agents write 100 tokens a second, 200x60: {figure}"));
+    if !names.iter().any(|name| report.wants(name)) {
         return Ok(());
     }
     let pacing = json!({ "first_token_ms": 0, "chars_per_second": 400 });
@@ -116,8 +120,16 @@ fn stream_row(report: &mut Report) -> Outcome {
     let (before, began) = (screen.process()?.cpu_seconds()?, Instant::now());
     std::thread::sleep(WHILE);
     let share = (screen.process()?.cpu_seconds()? - before) / began.elapsed().as_secs_f64();
+    let mut keys = Vec::new();
+    for key in KEYS.iter().cycle().take(PRESSES) {
+        keys.push(screen.press_and_see(*key)?.as_nanos() as f64);
+    }
     screen.end()?;
-    report.add(&Row::of_counts(what, Unit::Processors, share, 0.15, "15 % of one", Target::AtMost(1.0)))
+    keys.sort_by(f64::total_cmp);
+    let [processor, key] = names;
+    report.add(&Row::of_counts(processor, Unit::Processors, share, 0.15, "15 % of one", Target::AtMost(1.0)))?;
+    let middle = keys[keys.len() / 2];
+    report.add(&Row::of_counts(key, Unit::NanosPerCall, middle, 16e6, "16 ms", Target::AtMost(1.0)))
 }
 
 fn program() -> &'static str {
@@ -173,6 +185,18 @@ impl Screen {
             return Err(format!("{:?} did not appear in {said:?}", String::from_utf8_lossy(sign)).into());
         }
         Ok(())
+    }
+
+    /// Types a letter, and returns how long it took to appear.
+    fn press_and_see(&self, key: u8) -> Outcome<Duration> {
+        let seen = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let begun = Instant::now();
+        self.type_in(&char::from(key).to_string())?;
+        let bytes = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = |bytes: &mut Vec<u8>| memchr::memchr(key, &bytes[seen..]).is_none();
+        let waited = self.shown.more.wait_timeout_while(bytes, PATIENCE, missing);
+        let (_, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() { Err("a key was not drawn".into()) } else { Ok(begun.elapsed()) }
     }
 
     fn frames(&self) -> usize {

@@ -21,7 +21,7 @@ use crate::{Outcome, fixture, system};
 /// How long the sessions are: n, 10n, 100n.
 const ENTRIES: [usize; 3] = [1_000, 10_000, 100_000];
 /// What a frame may take, in nanoseconds.
-const FRAME: f64 = 8e6;
+pub const FRAME: f64 = 8e6;
 
 /// What is done, in this order.
 const MOVES: [&str; 5] = ["scroll", "go to the first line", "jump", "search", "resize"];
@@ -45,7 +45,7 @@ pub fn measure(report: &mut Report) -> Outcome {
 }
 
 /// The screen, and the session that it reads from.
-struct Stage {
+pub struct Stage {
     model: Model,
     theme: Theme,
     terminal: Terminal<TestBackend>,
@@ -61,8 +61,16 @@ struct Stage {
 impl Stage {
     fn new(entries: usize) -> Outcome<Self> {
         let ids = fixture::ids();
+        let mut stage = Self::of(snapshot(&ids), fixture::events(&ids, entries)?)?;
+        // The screen opens where one writes.
+        stage.press("esc 1 enter")?;
+        Ok(stage)
+    }
+
+    /// Opens the screen on a tree, every task of which has this session.
+    pub fn of(snapshot: Snapshot, events: Vec<Event>) -> Outcome<Self> {
         let (model, problems) = Model::new(Setup {
-            snapshot: snapshot(&ids),
+            snapshot,
             keys: BTreeMap::new(),
             settings: Settings::default(),
             drafts: Vec::new(),
@@ -75,16 +83,33 @@ impl Stage {
             model,
             theme: Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE),
             terminal: Terminal::new(TestBackend::new(200, 60))?,
-            events: fixture::events(&ids, entries)?,
+            events,
             size: (200, 60),
             longest: 0,
             first: usize::MAX,
             read: 0,
         };
         stage.resize(200, 60)?;
-        // The screen opens where one writes.
-        stage.press("esc 1 enter")?;
+        stage.longest = 0;
         Ok(stage)
+    }
+
+    /// Returns what the longest frame took of a processor, in nanoseconds.
+    pub fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// Takes in all that came since the last frame, and draws one.
+    pub fn frame_of(&mut self, news: impl IntoIterator<Item = Msg>) -> Outcome {
+        let zone = jiff::tz::TimeZone::UTC;
+        let cx = Cx { now: Timestamp::EPOCH, size: self.size, theme: &self.theme, zone: &zone };
+        let begun = system::thread_nanos()?;
+        for msg in news {
+            update(&mut self.model, msg, &cx);
+        }
+        self.terminal.draw(|frame| view(&self.model, &cx, frame))?;
+        self.longest = self.longest.max(system::thread_nanos()? - begun);
+        Ok(())
     }
 
     fn play(&mut self, name: &str) -> Outcome {
@@ -126,7 +151,7 @@ impl Stage {
         Ok(())
     }
 
-    fn press(&mut self, keys: &str) -> Outcome {
+    pub fn press(&mut self, keys: &str) -> Outcome {
         let chord: Chord = keys.parse().map_err(|_| format!("{keys} is no key"))?;
         chord.keys().iter().try_for_each(|key| self.frame(Msg::Input(Input::Key(*key))))
     }
@@ -169,7 +194,8 @@ impl Stage {
     }
 }
 
-fn snapshot(ids: &IdSource) -> Snapshot {
+/// Returns a project with nothing but its root.
+pub fn snapshot(ids: &IdSource) -> Snapshot {
     let root = TaskNode::new(TaskId::fresh(ids), "root", "orchestrator", Timestamp::EPOCH);
     let project = ProjectView {
         id: ProjectId::fresh(ids),
