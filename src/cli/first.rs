@@ -18,7 +18,7 @@ use crate::config::paths::Home;
 use crate::config::{KeyPath, Layer, Settings};
 use crate::git::place::{Place, PlaceError};
 use crate::provider::Catalogue;
-use crate::provider::local::{self, LocalServer};
+use crate::provider::local::{self, LocalServer, Wishes};
 
 /// What a model of which nobody tells is taken to read at least.
 const ASSUMED_WINDOW: u64 = 32_768;
@@ -45,11 +45,12 @@ impl Findings {
     pub async fn gather(settings: &Settings, home: &Home) -> Self {
         let keyed = |group: &str| settings.auth_groups.get(group).is_some_and(|group| group.api_key.is_some());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let ollama = std::env::var("OLLAMA_HOST").ok();
+        let said = |name| std::env::var(name).ok();
+        let wishes = Wishes { ollama: said("OLLAMA_HOST"), only: said("MXD_LOCAL_SERVERS") };
         Self {
             keys: VENDORS.iter().filter(|vendor| keyed(vendor.4)).map(|vendor| vendor.2).collect(),
             groups: settings.auth_groups.keys().filter(|name| !is_implicit(name)).cloned().collect(),
-            servers: local::find(ollama.as_deref(), &clock).await,
+            servers: local::find(&wishes, &clock).await,
             config: home.config().display().to_string(),
             is_set_up: is_set_up(settings),
         }

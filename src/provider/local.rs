@@ -32,12 +32,28 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     USUAL.iter().map(|(name, _)| *name)
 }
 
-/// Asks every usual port at once, for less than a second. `ollama` is where the person says that Ollama is.
-pub async fn find(ollama: Option<&str>, clock: &Arc<dyn Clock>) -> Vec<LocalServer> {
-    let asked = USUAL.iter().map(|(name, port)| {
+/// What the person says about where to look.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// Where Ollama is (`OLLAMA_HOST`).
+    pub ollama: Option<String>,
+    /// The only programs to look for, by name, with commas between them (`MXD_LOCAL_SERVERS`). Nothing: all of them.
+    pub only: Option<String>,
+}
+
+impl Wishes {
+    fn include(&self, name: &str) -> bool {
+        let only = self.only.as_deref().map(str::trim).filter(|only| !only.is_empty());
+        only.is_none_or(|only| only.split(',').any(|wanted| wanted.trim().eq_ignore_ascii_case(name)))
+    }
+}
+
+/// Asks every usual port at once, for less than a second.
+pub async fn find(wishes: &Wishes, clock: &Arc<dyn Clock>) -> Vec<LocalServer> {
+    let asked = USUAL.iter().filter(|(name, _)| wishes.include(name)).map(|(name, port)| {
         let usual = format!("http://127.0.0.1:{port}/v1");
-        let base_url = ollama.filter(|_| *name == "Ollama").and_then(ollama_url).unwrap_or(usual);
-        ask(name, base_url, Arc::clone(clock))
+        let ollama = wishes.ollama.as_deref().filter(|_| *name == "Ollama");
+        ask(name, ollama.and_then(ollama_url).unwrap_or(usual), Arc::clone(clock))
     });
     join_all(asked).await.into_iter().flatten().collect()
 }
@@ -74,6 +90,18 @@ fn ollama_url(host: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_named_is_looked_for() {
+        let looked_for = |only: Option<&str>| {
+            let wishes = Wishes { ollama: None, only: only.map(str::to_owned) };
+            names().filter(|name| wishes.include(name)).collect::<Vec<_>>()
+        };
+        assert_eq!(looked_for(None).len(), 4);
+        assert_eq!(looked_for(Some(" ")).len(), 4, "empty counts as unset");
+        assert_eq!(looked_for(Some("vllm, LM studio")), ["LM Studio", "vLLM"]);
+        assert!(looked_for(Some("none")).is_empty());
+    }
 
     #[test]
     fn where_ollama_is_may_be_said_in_many_ways() {

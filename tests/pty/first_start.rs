@@ -46,8 +46,12 @@ fn empty() -> World {
     let world = World::new().within("calc");
     git(&world, &["init", "-q", "-b", "main"]);
     git(&world, &["commit", "-q", "--allow-empty", "-m", "start"]);
-    // Nobody's Ollama answers for the test's.
-    world.with("OLLAMA_HOST", "127.0.0.1:9")
+    alone(world)
+}
+
+/// Nobody's own servers answer for the test's.
+fn alone(world: World) -> World {
+    world.with("OLLAMA_HOST", "127.0.0.1:9").with("MXD_LOCAL_SERVERS", "ollama")
 }
 
 /// Counts what a person presses.
@@ -157,7 +161,7 @@ fn everything_is_skipped_with_one_key_and_can_be_asked_for_later() {
 
 #[test]
 fn a_folder_without_git_is_made_a_repository_with_one_key() {
-    let world = World::new().within("new").with("OLLAMA_HOST", "127.0.0.1:9");
+    let world = alone(World::new().within("new"));
     std::fs::write(world.cwd().join("notes.txt"), "mine\n").unwrap();
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
     session.wait_for_text("is not a git repository");
@@ -277,7 +281,7 @@ fn piped(world: &World, lines: &str) -> std::process::Stdio {
 
 #[test]
 fn a_folder_without_git_is_made_a_repository_in_lines_too() {
-    let world = World::new().within("new").with("OLLAMA_HOST", "127.0.0.1:9");
+    let world = alone(World::new().within("new"));
     let mut session = Session::start(&world, mxd(), &["--plain"], 100, 40);
     session.wait_for_text("is not a git repository");
     session.send(b"yes\r");
