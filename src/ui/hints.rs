@@ -197,6 +197,8 @@ fn named(key: &str) -> String {
 fn is_useful(action: Action, model: &Model) -> bool {
     let task = model.world.task(model.selected());
     match action {
+        // Who looks on sends nothing.
+        Action::Send => model.settings.read_only.is_none(),
         Action::NextAsk => !model.asks.is_empty() && model.focus != crate::ui::layout::Pane::Asks,
         Action::Interrupt => task.is_some_and(TaskView::is_working),
         // One that sleeps or waits goes on by itself.

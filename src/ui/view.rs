@@ -45,17 +45,23 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     asks::strip(&model.asks, &model.world, cx, &model.key_of(Action::NextAsk), places.strip, buffer);
     let answer = asks::view(&model.asks, &model.world, cx, has(Pane::Asks), places.asks, buffer);
     let end = model.key_of(Action::Bottom);
+    let looks_on = model.settings.read_only.is_some();
     let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
+    let company = match (looks_on, has_model) {
+        (true, _) => transcript::Company::Elsewhere,
+        (false, true) => transcript::Company::Model,
+        (false, false) => transcript::Company::Nobody,
+    };
     let send = model.key_of(Action::SendReview);
     let with = detail::With {
-        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model },
+        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, company },
         review: &model.review,
         send: &send,
         world: &model.world,
     };
     let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
     let withdraw = model.key_of(Action::Withdraw);
-    let (plight, looks_on) = (model.plight(), model.settings.read_only.is_some());
+    let plight = model.plight();
     let with =
         composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw, looks_on, plight: plight.as_deref() };
     let written = composer::view(&model.composer, &with, cx, places.composer, buffer);

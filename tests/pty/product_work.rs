@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::product::{agent, bash, call, open, project, root, say};
+use crate::support::product::{agent, bash, call, look_on, open, project, root, say};
 use crate::support::{Session, World};
 
 /// Waits until a file is there.
@@ -228,9 +228,10 @@ fn a_second_screen_looks_on_and_changes_nothing() {
     let world = greeting();
     let mut at_work = open(&world, 120, 40);
     at_work.wait_for_text("Say below what you want done");
-    let mut looking = open(&world, 120, 40);
+    let mut looking = look_on(&world, 120, 40);
     looking.wait_for_text("read only");
-    looking.wait_for_text("another mxd works on this project: from here it is only watched");
+    let shown = looking.wait_for_text("What the other mxd does appears here.");
+    assert!(!shown.contains("Enter send") && !shown.contains("start ⏎"), "no promise to send: {shown}");
     make_the_greeting(&mut at_work);
     looking.wait_for_text("Add a greeting");
     looking.wait_for_text("1 asks you");

@@ -22,8 +22,17 @@ pub struct View<'a> {
     pub focused: bool,
     /// The key that goes to the end.
     pub end: &'a str,
-    /// Whether a model is set up, without which nothing can be said.
-    pub model: bool,
+    pub company: Company,
+}
+
+/// Who is there to be spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    Model,
+    /// No model is set up, so nothing can be said.
+    Nobody,
+    /// Another program has the project, and speaks from there.
+    Elsewhere,
 }
 
 /// Draws the visible rows into `area`.
@@ -152,7 +161,9 @@ fn retrying(retry: &Retry, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
 fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let lines: &[&str] = if transcript.is_loading() {
         &["Reading …"]
-    } else if !with.model {
+    } else if with.company == Company::Elsewhere {
+        &["Nothing has been said here yet.", "What the other mxd does appears here."]
+    } else if with.company == Company::Nobody {
         &[
             "No model is set up yet, so nobody can answer.",
             "Type /set_up to be asked for what is missing,",

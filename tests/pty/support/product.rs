@@ -64,6 +64,14 @@ pub fn open(world: &World, columns: u16, rows: u16) -> Session {
     session
 }
 
+/// Opens the screen beside another that has the project, and waits until it is there.
+pub fn look_on(world: &World, columns: u16, rows: u16) -> Session {
+    let session = Session::start(world, mxd(), &[], columns, rows);
+    session.wait_for_text("another mxd works on this project: from here it is only watched");
+    assert!(session.is_raw(), "the program has the terminal");
+    session
+}
+
 impl Session {
     /// Types a line into the composer and sends it.
     pub fn say(&mut self, text: &str) {
