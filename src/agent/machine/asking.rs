@@ -205,8 +205,11 @@ impl Machine {
             bodies.push(RunEnded::from(exit.clone()).into());
             return self.save(bodies, Then::End(exit));
         }
+        // A summary that the person wished for while the agent slept: it sleeps on, whatever becomes of that.
+        let of_sleeper = about == About::Compaction && !self.control_messages().is_empty() && self.is_asleep();
+        self.asleep |= of_sleeper;
         // Whoever answers wants the agent to go on, whatever cut it short before.
-        self.halted = false;
+        self.halted &= of_sleeper;
         let free = !about.choices().iter().any(|choice| is(choice));
         match about {
             About::Provider(_) | About::Compaction if free && is_model_name(&answer.text) => {
