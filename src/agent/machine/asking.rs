@@ -135,7 +135,17 @@ impl Machine {
         let reason = "the agent was spoken to and goes on".to_owned();
         self.held.clear();
         let mut bodies = vec![AskWithdrawn { id, reason }.into()];
-        bodies.extend(self.allow(id, about));
+        match about {
+            // Whoever speaks wants to be heard, which takes a request. That nobody counts what it costs, and what all that
+            // follow cost, takes an answer.
+            About::Price => self.tries.reserved = true,
+            About::Provider(_)
+            | About::Stopped
+            | About::Budget
+            | About::Loop
+            | About::TurnLimit
+            | About::Compaction => bodies.extend(self.allow(id, about)),
+        }
         bodies.extend(self.unwished(about));
         self.save(bodies, Then::Advance);
     }
