@@ -3,7 +3,7 @@
 //! A summary replaces everything the agent knows, so a bad one is worse than none: what is missing, empty, refused or
 //! absurdly short is not accepted, and the conversation stays.
 
-use crate::model::conversation::{Block, Role, Speech, ToolUse};
+use crate::model::conversation::{Block, Role, Speech, ToolOutcome, ToolUse};
 use crate::model::{Content, render};
 
 use crate::base::{Json, text};
@@ -105,12 +105,32 @@ pub fn request(speeches: &[Speech], trim: Trim) -> Vec<Speech> {
             speeches.iter().enumerate().map(trim).collect()
         }
     };
-    let instruction = Block::Text(INSTRUCTION.to_owned());
-    match speeches.last_mut() {
-        Some(speech) if speech.role == Role::User => speech.blocks.push(instruction),
-        Some(_) | None => speeches.push(Speech { role: Role::User, blocks: vec![instruction] }),
+    if speeches.last().is_none_or(|speech| speech.role == Role::Assistant) {
+        speeches.push(Speech { role: Role::User, blocks: Vec::new() });
+    }
+    answer_open_calls(&mut speeches);
+    if let Some(speech) = speeches.last_mut() {
+        speech.blocks.push(Block::Text(INSTRUCTION.to_owned()));
     }
     speeches
+}
+
+/// Answers what the agent sleeps on, in this request alone: no API takes a call without its result.
+fn answer_open_calls(speeches: &mut [Speech]) {
+    let [.., response, heard] = speeches else { return };
+    let calls = response.blocks.iter().filter_map(|block| match block {
+        Block::ToolUse(call) => Some(&call.call),
+        Block::Text(_) | Block::Thinking(_) | Block::ToolResult(_) | Block::Image(_) => None,
+    });
+    for (position, call) in calls.enumerate() {
+        let answered = |block: &Block| matches!(block, Block::ToolResult(outcome) if outcome.call == *call);
+        if heard.blocks.iter().any(answered) {
+            continue;
+        }
+        let content = Content::text("Still waiting.");
+        let outcome = ToolOutcome { call: call.clone(), content, is_error: false, images: Vec::new() };
+        heard.blocks.insert(position.min(heard.blocks.len()), Block::ToolResult(outcome));
+    }
 }
 
 fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {

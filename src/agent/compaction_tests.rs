@@ -81,9 +81,27 @@ fn a_request_for_a_summary_ends_in_the_instruction_and_changes_nothing_before_it
     assert_eq!(whole.len(), 3);
     assert_eq!(whole[..2], speeches()[..2]);
     assert_eq!(whole[2].blocks.last(), Some(&Block::Text(INSTRUCTION.to_owned())));
-    let after_a_response = request(&speeches()[..2], Trim::Whole);
+    let after_a_response = request(&[Speech { role: Role::Assistant, blocks: Vec::new() }], Trim::Whole);
     assert_eq!(after_a_response.last().map(|speech| (speech.role, speech.blocks.len())), Some((Role::User, 1)));
     assert_eq!(request(&[], Trim::Whole).len(), 1);
+}
+
+#[test]
+fn what_the_agent_sleeps_on_is_answered_in_the_request_alone() {
+    let outcome = |id: &str, text: &str| {
+        let content = Content::text(text);
+        Block::ToolResult(ToolOutcome { call: id.to_owned(), content, is_error: false, images: Vec::new() })
+    };
+    let instruction = Block::Text(INSTRUCTION.to_owned());
+    let calls = ["a", "b"].map(|id| Block::ToolUse(call(id, "yield"))).to_vec();
+    let mut slept = vec![Speech { role: Role::Assistant, blocks: calls }];
+    let asked = request(&slept, Trim::Whole);
+    let both = [outcome("a", "Still waiting."), outcome("b", "Still waiting."), instruction.clone()];
+    assert_eq!((asked[0].blocks.len(), &asked[1].blocks[..]), (2, &both[..]));
+
+    slept.push(Speech { role: Role::User, blocks: vec![outcome("b", "Ignored.")] });
+    let first = [outcome("a", "Still waiting."), outcome("b", "Ignored."), instruction];
+    assert_eq!(request(&slept, Trim::Whole)[1].blocks, first);
 }
 
 #[test]

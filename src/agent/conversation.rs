@@ -50,6 +50,12 @@ impl Conversation {
         self.speeches.last().map(|speech| speech.role)
     }
 
+    /// Tells whether a call of this segment has this id.
+    pub fn has_call(&self, id: &str) -> bool {
+        let blocks = self.speeches.iter().rev().flat_map(|speech| &speech.blocks);
+        blocks.into_iter().any(|block| matches!(block, Block::ToolUse(call) if call.call == id))
+    }
+
     /// Returns the calls that have no result yet, in order.
     #[cfg(test)]
     pub(in crate::agent) fn open_calls(&self) -> impl Iterator<Item = &str> {

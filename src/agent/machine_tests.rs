@@ -165,6 +165,27 @@ fn a_call_that_the_limit_cut_is_answered_and_not_run() {
 }
 
 #[test]
+fn a_call_that_bears_an_id_of_an_earlier_one_gets_its_own() {
+    let mut bench = begin();
+    for turn in 0..3 {
+        bench.respond(calling(&[call("call_0", "bash"), call("call_1", "bash")]));
+        let ids: Vec<String> = bench.machine.state().turns.open.iter().map(|open| open.call.clone()).collect();
+        assert_eq!(ids.contains(&"call_0".to_owned()), turn == 0, "{ids:?}");
+        ids.iter().for_each(|id| bench.finish(id, &format!("{id} {turn}")));
+        assert_eq!(bench.machine.waits_for(), "model");
+    }
+    let results = bench.results();
+    let ids: std::collections::BTreeSet<&str> = results.iter().map(|(id, ..)| *id).collect();
+    assert_eq!((results.len(), ids.len()), (6, 6));
+
+    let mut cut = response(StopReason::MaxTokens, vec![ResponseBlock::ToolUse(call("call_0", "bash"))]);
+    cut.cut_call = Some("call_0".to_owned());
+    bench.respond(cut);
+    assert!(bench.results()[6].1.contains("cut this call off"), "{:?}", bench.results()[6]);
+    assert_eq!(bench.machine.waits_for(), "model");
+}
+
+#[test]
 fn done_ends_the_run_and_leaves_its_call_open() {
     for (verdict, wanted) in [(Verdict::Passed, Exit::DonePassed), (Verdict::Failed, Exit::DoneFailed)] {
         let mut bench = begin();

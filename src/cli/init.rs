@@ -41,7 +41,8 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     // Before the registration: a repository that cannot be written to is not registered.
     let written = write_files(&place.top)?;
     let registry = registry(&home);
-    let known = registry.find_path(&place.top)?;
+    // As one who means to change it: a copy is kept of a list that cannot be read.
+    let known = registry.change(|projects| projects.iter().find(|project| project.path == place.top).cloned())?;
     let is_new = known.is_none();
     let project = match &known {
         Some(project) => project.clone(),

@@ -21,7 +21,7 @@ pub struct Home {
 /// Why there is no data folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoHome {
-    #[error("there is no folder to keep data in: this account has no home folder")]
+    #[error("there is no folder to keep data in: this account has no home folder, or HOME is no absolute path")]
     Unknown,
     #[error("{HOME_VARIABLE} is the relative path \"{}\", and the working folder is gone", .0.display())]
     Relative(PathBuf),
@@ -41,8 +41,9 @@ impl Home {
             (Some(chosen), ..) if chosen.is_absolute() => chosen.to_owned(),
             (Some(chosen), Some(cwd), _) => cwd.join(chosen.strip_prefix(".").unwrap_or(chosen)),
             (Some(chosen), None, _) => return Err(NoHome::Relative(chosen.to_owned())),
-            (None, _, Some(usual)) => usual.to_owned(),
-            (None, _, None) => return Err(NoHome::Unknown),
+            (None, _, Some(usual)) if usual.is_absolute() => usual.to_owned(),
+            // A home folder that is no place of its own would be another one in every folder.
+            (None, ..) => return Err(NoHome::Unknown),
         };
         Ok(Self { root })
     }

@@ -31,6 +31,8 @@ fn a_relative_variable_is_taken_from_the_working_folder() {
 fn without_any_folder_the_fault_says_what_to_set() {
     let fault = Fault::from(Home::locate(None, None, None).unwrap_err());
     assert!(fault.to_string().contains("MXD_HOME"), "{fault}");
+    let relative = Home::locate(None, Some(Path::new("/work/here")), Some(Path::new("home/.local/share/mxd")));
+    assert_eq!(relative, Err(NoHome::Unknown));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) trait Protocol: Send {
     fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError>;
     /// The bare `[DONE]` that some servers end with.
     fn done_marker(&mut self) {}
+    /// Takes a response that came as one piece, from a server that does not stream. Anything else is not taken.
+    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError>;
     fn progress(&self) -> Progress;
     /// Returns the text so far. Thoughts and calls are left out: half of one is of no use to anybody.
     fn texts(&self) -> Vec<String>;
@@ -82,6 +84,17 @@ impl Decoder {
             self.failure.get_or_insert_with(|| ApiError::new(ErrorClass::Server, too_large.to_string()));
         }
         signals
+    }
+
+    /// Takes an answer that does not say that it is a stream: a response in one piece, or a stream all the same.
+    /// Returns what it adds. Nothing: it is neither.
+    pub fn push_answer(&mut self, body: &[u8]) -> Option<Vec<Signal>> {
+        let mut signals = Vec::new();
+        match serde_json::from_slice::<Value>(body) {
+            Ok(answer) => self.failure = self.protocol.whole(&answer, &mut signals).err(),
+            Err(_) => signals = self.push(body),
+        }
+        (self.is_over() || self.protocol.progress() == Progress::Whole).then_some(signals)
     }
 
     /// Tells whether nothing more is to be expected: it ended, or it failed.

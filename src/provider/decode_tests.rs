@@ -293,3 +293,78 @@ mod hostile {
         }
     }
 }
+
+#[test]
+fn blocks_without_a_number_come_one_after_the_other() {
+    let anthropic = [
+        r#"{"type":"message_start","message":{"model":"m"}}"#,
+        r#"{"type":"content_block_start","content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"I look."}}"#,
+        r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"x","name":"bash","input":{}}}"#,
+        r#"{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"{\"n\":1}"}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let responses = [
+        r#"{"type":"response.output_item.added","item":{"type":"message"}}"#,
+        r#"{"type":"response.output_text.delta","delta":"I look."}"#,
+        r#"{"type":"response.output_item.done","item":{"type":"message","content":[{"type":"output_text","text":"I look."}]}}"#,
+        r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"x","name":"bash","arguments":"{\"n\":1}"}}"#,
+        r#"{"type":"response.completed","response":{"model":"m"}}"#,
+    ];
+    let wires: [(Wire, &[&str]); 2] = [(Wire::Anthropic, &anthropic), (Wire::OpenaiResponses, &responses)];
+    for (wire, events) in wires {
+        let response = decode(&config(wire), &stream(events)).1.unwrap();
+        assert_eq!(response.text(), "I look.", "{wire:?}");
+        let calls: Vec<_> = response.calls().map(|call| (call.call.as_str(), call.input.as_str())).collect();
+        assert_eq!(calls, [("x", r#"{"n":1}"#)], "{wire:?}");
+    }
+}
+
+#[test]
+fn a_messages_stream_that_said_why_it_stopped_is_whole_without_its_last_event() {
+    let events = [
+        r#"{"type":"message_start","message":{"model":"m"}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}"#,
+    ];
+    let read = |count: usize| decode(&config(Wire::Anthropic), &stream(&events[..count])).1;
+    assert_eq!(read(2).unwrap_err().class, ErrorClass::Truncated);
+    let response = read(3).unwrap();
+    assert_eq!((response.text().as_str(), response.stop, response.tokens.output), ("Hi.", StopReason::EndTurn, 2));
+}
+
+#[test]
+fn a_response_in_one_piece_says_what_a_stream_says() {
+    let anthropic = r#"{"type":"message","role":"assistant","model":"m","stop_reason":"tool_use","content":[
+        {"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":"I look."},
+        {"type":"tool_use","id":"x","name":"bash","input":{"n":1}}],"usage":{"input_tokens":3,"output_tokens":2}}"#;
+    let responses = r#"{"object":"response","status":"completed","model":"m","output":[
+        {"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]},
+        {"type":"message","content":[{"type":"output_text","text":"I look."}]},
+        {"type":"function_call","call_id":"x","name":"bash","arguments":"{\"n\":1}"}],
+        "usage":{"input_tokens":3,"output_tokens":2}}"#;
+    let chat = r#"{"object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{
+        "role":"assistant","reasoning_content":"Hm.","content":"I look.",
+        "tool_calls":[{"id":"x","type":"function","function":{"name":"bash","arguments":"{\"n\":1}"}}]}}],
+        "usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
+    for (wire, answer) in [(Wire::Anthropic, anthropic), (Wire::OpenaiResponses, responses), (Wire::OpenaiChat, chat)] {
+        let mut decoder = Decoder::new(&config(wire), "salt");
+        assert!(decoder.push_answer(answer.as_bytes()).is_some(), "{wire:?}");
+        let response = decoder.finish().unwrap();
+        assert!(matches!(&response.blocks[0], ResponseBlock::Thinking(thought) if thought.text == "Hm."), "{wire:?}");
+        assert_eq!((response.text().as_str(), &response.stop), ("I look.", &StopReason::ToolUse), "{wire:?}");
+        let calls: Vec<_> = response.calls().map(|call| (call.call.as_str(), call.input.as_str())).collect();
+        assert_eq!(calls, [("x", r#"{"n":1}"#)], "{wire:?}");
+        assert_eq!((response.tokens.input, response.tokens.output, response.model.as_str()), (3, 2, "m"), "{wire:?}");
+        for neither in ["{}", "[]", "", "no JSON at all"] {
+            assert!(
+                Decoder::new(&config(wire), "salt").push_answer(neither.as_bytes()).is_none(),
+                "{wire:?} {neither}"
+            );
+        }
+    }
+    let mut decoder = Decoder::new(&config(Wire::OpenaiChat), "salt");
+    assert!(decoder.push_answer(stream(&CHAT).as_bytes()).is_some());
+    assert_eq!(decoder.finish().unwrap().text(), "Héllo 👩");
+}

@@ -116,6 +116,20 @@ fn what_the_apis_say_is_classified() {
 }
 
 #[test]
+fn a_conversation_that_is_too_long_is_recognised_in_every_vendors_words() {
+    for words in [
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "The number of tokens to keep from the initial prompt is greater than the context length",
+        "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).",
+        "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+        "the request exceeds the available context size, try increasing it",
+    ] {
+        let body = json!({ "error": { "message": words } }).to_string();
+        assert_eq!(class(Wire::OpenaiChat, 400, &body), ErrorClass::ContextOverflow, "{words}");
+    }
+}
+
+#[test]
 fn errors_within_a_stream_are_classified_by_their_words() {
     let table = [
         (json!({"type": "error", "error": {"type": "rate_limit_error", "message": "m"}}), ErrorClass::RateLimit),

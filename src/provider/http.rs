@@ -1,4 +1,5 @@
-//! Speaks to an endpoint over HTTP: one request, one streamed answer, no second try.
+//! Speaks to an endpoint over HTTP: one request, one answer, no second try. A stream is asked for; a server that sends
+//! the response in one piece all the same is understood.
 //!
 //! The client is built at the first request and may fail to: a machine without CA certificates is an error to show,
 //! not a panic. Connecting, waiting for the first byte and silence within a stream have a limit each; a response as a
@@ -52,6 +53,13 @@ impl Default for Timeouts {
     }
 }
 
+/// What a request was answered with.
+enum Answer {
+    Stream(reqwest::Response),
+    /// All of it, and it says that it is JSON.
+    Json(Vec<u8>),
+}
+
 /// An endpoint behind HTTP.
 pub struct HttpProvider {
     credential: Credential,
@@ -87,8 +95,19 @@ impl HttpProvider {
             self.credential.wire == Wire::Anthropic && crate::provider::anthropic::thinks_by_budget(&call.config);
         let beta = budget.then_some(("anthropic-beta", "interleaved-thinking-2025-05-14"));
         let response = self.send(Route::Respond, Some(call.body), beta, deadline, cancel).await?;
-        let mut response = self.expect_stream(response, deadline, cancel).await?;
         let mut outbox = Outbox::default();
+        let mut response = match self.look_at(response, deadline, cancel).await? {
+            Answer::Stream(response) => response,
+            Answer::Json(body) => {
+                let Some(said) = decoder.push_answer(&body) else {
+                    let problem = "the endpoint answered with something that is no response of this interface";
+                    return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
+                };
+                outbox.add(said);
+                outbox.drain(signals, cancel).await;
+                return decoder.finish();
+            }
+        };
         let end = self.read(&mut response, &mut decoder, &mut outbox, signals, deadline, cancel).await;
         outbox.drain(signals, cancel).await;
         match end {
@@ -147,13 +166,13 @@ impl HttpProvider {
         }
     }
 
-    /// Returns the response if it is a stream, else what it is instead.
-    async fn expect_stream(
+    /// Returns what came, by what it says it is. A web page and an error are failures.
+    async fn look_at(
         &self,
         response: reqwest::Response,
         deadline: Instant,
         cancel: &CancellationToken,
-    ) -> Result<reqwest::Response, ApiError> {
+    ) -> Result<Answer, ApiError> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
@@ -167,9 +186,9 @@ impl HttpProvider {
                 if answer.get("error").is_some_and(|error| !error.is_null()) {
                     return Err(classify_event(self.credential.wire, &answer));
                 }
-                Err(ApiError::new(ErrorClass::InvalidRequest, "the endpoint answered without streaming"))
+                Ok(Answer::Json(body))
             }
-            _ => Ok(response),
+            _ => Ok(Answer::Stream(response)),
         }
     }
 

@@ -255,11 +255,22 @@ async fn what_is_no_stream_is_recognised_by_its_type() {
     };
     let (page, _) = serve(reply("text/html; charset=utf-8", "<html>Log in")).await;
     let (error, _) = serve(reply("application/json", r#"{"error":{"type":"overloaded_error","message":"x"}}"#)).await;
-    let (whole, _) = serve(reply("application/json", r#"{"content":[]}"#)).await;
-    let table = [(page, ErrorClass::Network), (error, ErrorClass::Overloaded), (whole, ErrorClass::InvalidRequest)];
+    let (other, _) = serve(reply("application/json", r#"{"content":[]}"#)).await;
+    let table = [(page, ErrorClass::Network), (error, ErrorClass::Overloaded), (other, ErrorClass::InvalidRequest)];
     for (base, class) in table {
         assert_eq!(respond(&provider(Wire::Anthropic, base, timeouts())).await.0.unwrap_err().class, class);
     }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_understood() {
+    let whole = r#"{"stop_reason":"end_turn","content":[{"type":"text","text":"Hello."}]}"#;
+    let (base, _) =
+        serve(move || Reply::builder().header("content-type", "application/json").body(Body::from(whole)).unwrap())
+            .await;
+    let (response, signals) = respond(&provider(Wire::Anthropic, base, timeouts())).await;
+    assert_eq!(response.unwrap().text(), "Hello.");
+    assert_eq!(signals, [Signal::Text("Hello.".to_owned())]);
 }
 
 #[tokio::test]

@@ -4,4 +4,5 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::Stream;
+pub(crate) use encode::REASONING;
 pub use encode::{NAME_LIMIT, body, encode_speech};

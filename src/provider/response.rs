@@ -58,6 +58,22 @@ impl Response {
         texts.join("\n\n")
     }
 
+    /// Gives calls whose id `is_taken` an id of their own, made from `name`. Servers that number the calls of every
+    /// response from nought give two calls of a conversation one id, and some APIs refuse a conversation that has such.
+    pub fn rename_taken(&mut self, name: &str, is_taken: impl Fn(&str) -> bool) {
+        let calls = self.blocks.iter_mut().filter_map(|block| match block {
+            ResponseBlock::ToolUse(call) => Some(call),
+            ResponseBlock::Text(_) | ResponseBlock::Thinking(_) => None,
+        });
+        for (number, call) in calls.enumerate().filter(|(_, call)| is_taken(&call.call)) {
+            let own = format!("call_{name}_{number}");
+            if self.cut_call.as_ref() == Some(&call.call) {
+                self.cut_call = Some(own.clone());
+            }
+            call.call = own;
+        }
+    }
+
     /// Returns the tool calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolUse> {
         self.blocks.iter().filter_map(|block| match block {

@@ -232,7 +232,10 @@ fn a_damaged_registry_gets_advice_that_can_help() {
         assert_eq!(hinted_commands(said), Vec::<String>::new(), "no command can mend it: {said}");
         assert!(said.contains("in an editor") && said.contains(&world.data().join("projects").display().to_string()));
     };
-    advises(&project.mxd(["init"]).refused(3, "is damaged"));
+    let err = project.mxd(["init"]).refused(3, "is damaged");
+    let copy = err.split("a copy is kept in ").nth(1).unwrap().lines().next().unwrap();
+    assert_eq!(fs::read(copy).unwrap(), fs::read(world.home().projects()).unwrap(), "{err}");
+    advises(&err);
     // What there is of the projects is looked at all the same, and so are the settings.
     fs::write(world.home().config(), "{ \"maxDepth\": 0 }").unwrap();
     let torn = project.folder.sessions().join("01M7HYB3000000000000000000.jsonl");

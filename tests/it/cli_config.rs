@@ -304,3 +304,31 @@ fn a_file_that_cannot_be_understood_is_not_changed_and_a_copy_is_kept() {
     let err = project.mxd(["config", "set", "maxDepth", "deep"]).refused(3, "");
     assert!(!err.contains("a copy of it is kept"), "{err}");
 }
+
+#[test]
+fn a_number_below_nought_is_a_value_like_any_other_and_refused_as_such() {
+    let world = World::new();
+    let project = world.project("calc");
+    project
+        .mxd(["config", "set", "budgetUsd", "-5"])
+        .refused(3, "budgetUsd must be an amount of dollars, 0.01 or more");
+    project.mxd(["config", "set", "--local", "maxDepth", "-1"]).refused(3, "here is the number -1");
+}
+
+#[test]
+fn names_that_only_the_screen_knows_are_looked_at_too() {
+    let world = World::new();
+    let project = world.project("calc");
+    let ran = project.mxd(["config", "set", "keys.qiut", "q"]);
+    assert!(ran.code == 0 && ran.err.contains("keys.qiut: there is no action of that name; the nearest is `quit`"));
+    let ran = project.mxd(["config", "set", "theme", "nonesuch"]);
+    assert!(ran.code == 0 && ran.err.contains("there is no theme \"nonesuch\"; there are auto, "), "{ran:?}");
+    let ran = project.mxd(["config", "list"]);
+    assert!(ran.err.contains("config.json:2:") && ran.err.contains("keys.qiut"), "{ran:?}");
+    let ran = project.mxd(["doctor", "--offline"]);
+    assert!(ran.out.contains("keys.qiut") && ran.out.contains("nonesuch"), "{ran:?}");
+    for (key, value) in [("keys", r#"{"quit": "ctrl-e"}"#), ("theme", "auto")] {
+        let ran = project.mxd(["config", "set", key, value]);
+        assert!(!ran.err.contains(key), "{ran:?}");
+    }
+}

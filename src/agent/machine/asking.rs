@@ -135,7 +135,17 @@ impl Machine {
         let reason = "the agent was spoken to and goes on".to_owned();
         self.held.clear();
         let mut bodies = vec![AskWithdrawn { id, reason }.into()];
-        bodies.extend(self.allow(id, about));
+        match about {
+            // Whoever speaks wants to be heard, which takes a request. That nobody counts what it costs, and what all that
+            // follow cost, takes an answer.
+            About::Price => self.tries.reserved = true,
+            About::Provider(_)
+            | About::Stopped
+            | About::Budget
+            | About::Loop
+            | About::TurnLimit
+            | About::Compaction => bodies.extend(self.allow(id, about)),
+        }
         bodies.extend(self.unwished(about));
         self.save(bodies, Then::Advance);
     }
@@ -205,8 +215,11 @@ impl Machine {
             bodies.push(RunEnded::from(exit.clone()).into());
             return self.save(bodies, Then::End(exit));
         }
+        // A summary that the person wished for while the agent slept: it sleeps on, whatever becomes of that.
+        let of_sleeper = about == About::Compaction && !self.control_messages().is_empty() && self.is_asleep();
+        self.asleep |= of_sleeper;
         // Whoever answers wants the agent to go on, whatever cut it short before.
-        self.halted = false;
+        self.halted &= of_sleeper;
         let free = !about.choices().iter().any(|choice| is(choice));
         match about {
             About::Provider(_) | About::Compaction if free && is_model_name(&answer.text) => {

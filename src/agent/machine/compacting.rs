@@ -80,9 +80,15 @@ impl Machine {
         if self.conversation.speeches().is_empty() {
             return self.save(vec![MessagesConsumed { ids: requests }.into()], Then::Advance);
         }
-        self.asleep = self.halted || !self.owes_response();
-        // The wish stands until there is a summary: a crash on the way must not make it unsaid.
-        self.compact_after(self.wake_answer(), CompactTrigger::Manual);
+        self.asleep = self.is_asleep();
+        // The wish stands until there is a summary: a crash on the way must not make it unsaid. What the agent sleeps
+        // on stays unanswered too: if no summary comes of it, nothing has happened to the agent.
+        self.compact_after(Vec::new(), CompactTrigger::Manual);
+    }
+
+    /// Tells whether the agent would sleep now, were nothing wished for.
+    pub(super) fn is_asleep(&self) -> bool {
+        self.halted || !self.owes_response()
     }
 
     /// Returns what takes back every wish for a summary, if there is one.

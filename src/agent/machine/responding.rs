@@ -27,8 +27,10 @@ impl Machine {
         }
     }
 
-    fn turn(&mut self, now: Timestamp, response: Response, usage: Usage) {
+    fn turn(&mut self, now: Timestamp, mut response: Response, usage: Usage) {
         self.tries.compacted = false;
+        let turn = TurnId::fresh(&self.ids);
+        response.rename_taken(&turn.to_string(), |id| self.conversation.has_call(id));
         let stop = response.stop.clone();
         let calls: Vec<_> = response.calls().cloned().collect();
         let said = !response.text().trim().is_empty();
@@ -39,7 +41,7 @@ impl Machine {
 
         let mut bodies: Vec<Body> = response.blocks.into_iter().map(block_body).collect();
         bodies.push(usage.into());
-        bodies.push(TurnEnded { turn: TurnId::fresh(&self.ids), stop: stop.clone() }.into());
+        bodies.push(TurnEnded { turn, stop: stop.clone() }.into());
         bodies.extend(plan.settled.iter().map(|(call, is_error, why)| {
             let open = OpenCall { call: call.call.clone(), name: call.name.clone() };
             Body::from(ToolResult::unrun(&open, why, *is_error))

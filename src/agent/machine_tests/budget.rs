@@ -123,6 +123,18 @@ fn a_model_without_a_price_that_was_allowed_once_is_allowed_in_the_next_run() {
 }
 
 #[test]
+fn speaking_to_an_agent_without_a_price_is_heard_and_lifts_no_limit() {
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
+    bench.hear(Source::User, "Go on, please.");
+    assert_eq!((bench.asked(), bench.machine.waits_for(), bench.requests()), (None, "model", 1));
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
+    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::Budget), "only an answer lifts it");
+}
+
+#[test]
 fn one_more_request_that_was_allowed_and_not_made_is_made_by_the_next_run() {
     let refused = BudgetVerdict::Refused { scope: BudgetScope::Task, spent: MicroUsd(100), limit: MicroUsd(100) };
     let mut bench = budgeted();

@@ -113,8 +113,8 @@ fn a_wish_to_compact_survives_a_crash_on_the_way() {
     let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
     assert!(matches!(resumed.purpose(), Purpose::Summarise { .. }));
     resumed.respond(summary());
-    assert_eq!((resumed.purpose(), resumed.requests()), (Purpose::Respond, 2));
-    assert!(resumed.machine.state().messages.is_empty());
+    assert_eq!((resumed.machine.waits_for(), resumed.requests()), ("message", 1));
+    assert!(!resumed.machine.state().messages.iter().any(|message| message.from == Source::Compact));
 }
 
 #[test]
@@ -132,10 +132,49 @@ fn a_wish_to_compact_that_cannot_be_met_is_dropped_when_the_person_says_so() {
             bench.answer(answer);
         }
         assert!(!bench.machine.state().messages.iter().any(|message| message.from == Source::Compact), "{answer}");
-        // Its sleep was ended for the summary, so it is told and goes on.
-        let wanted = if answer == "Stop" { "nothing" } else { "model" };
+        // It slept when the summary was wished for, and sleeps on unless it is spoken to.
+        let wanted = match answer {
+            "Stop" => "nothing",
+            "Go on without" => "message",
+            _ => "model",
+        };
         assert_eq!(bench.machine.waits_for(), wanted, "{answer}");
+        let woken = bench.results().iter().any(|(call, ..)| *call == "y");
+        assert_eq!(woken, wanted == "model", "{answer}");
     }
+}
+
+#[test]
+fn a_sleeper_whose_summary_comes_at_the_second_try_sleeps_on_also_after_a_restart() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("y", "yield")]));
+    bench.hear(Source::Compact, "");
+    (0..3).for_each(|_| bench.respond(saying("No.")));
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+    for bench in [&mut bench, &mut resumed] {
+        bench.answer("Try again");
+        assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
+        let asked = bench.requests();
+        bench.respond(summary());
+        assert_eq!((bench.machine.waits_for(), bench.requests()), ("message", asked));
+    }
+}
+
+#[test]
+fn a_wish_to_compact_leaves_a_finished_task_finished() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("d", "done")]));
+    let control = tools::Control::Done { verdict: Verdict::Passed, result: "All of it.".to_owned() };
+    bench.finish_with(result("d", ""), Some(control));
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+    resumed.hear(Source::Compact, "");
+    (0..3).for_each(|_| resumed.respond(saying("No.")));
+    resumed.answer("Go on without");
+    assert_eq!(resumed.machine.state().turns.exit(), Some(&Exit::DonePassed));
+    resumed.hear(Source::Compact, "");
+    resumed.respond(summary());
+    assert_eq!(resumed.machine.state().turns.exit(), Some(&Exit::DonePassed));
+    assert!(resumed.results().is_empty());
 }
 
 #[test]

@@ -196,6 +196,28 @@ impl Machine {
         self.record(now, task, notified.verdict, notified.result.clone());
     }
 
+    /// A finished task that was woken for a summary alone is finished still: nothing was said to it.
+    pub(super) fn finish_again(&mut self, now: Timestamp, task: TaskId) {
+        let Some(life) = self.lives.get(&task).filter(|life| life.run.is_none() && life.closing.is_none()) else {
+            return;
+        };
+        let goes_on = !life.state.asks.is_empty()
+            || !life.state.decisions.is_empty()
+            || life.state.messages.iter().any(|message| message.from.wakes());
+        let verdict = life.state.turns.last_exit.as_ref().and_then(verdict);
+        let (Some(verdict), false, Some(Status::InProgress)) = (verdict, goes_on, self.status(task)) else { return };
+        if self.declared(task).is_some() {
+            return;
+        }
+        self.life(task).closing = Some(Closing::Told);
+        let edited = self.tree.edit(task, |node| {
+            node.status = status_of(verdict);
+            node.updated_at = now;
+        });
+        debug_assert!(edited.is_ok(), "its status was looked at a moment ago");
+        self.commit([task], Then::Completed(task));
+    }
+
     fn record(&mut self, now: Timestamp, task: TaskId, verdict: Verdict, result: String) {
         if self.status(task) != Some(Status::InProgress) {
             if let Some(life) = self.lives.get_mut(&task) {
@@ -204,17 +226,20 @@ impl Machine {
             return;
         }
         self.life(task).closing = Some(Closing::Told);
-        let status = match verdict {
-            Verdict::Passed => Status::Passed,
-            Verdict::Failed => Status::Failed,
-        };
         let edited = self.tree.edit(task, |node| {
-            node.status = status;
+            node.status = status_of(verdict);
             node.results.push(ResultRound { verdict, result, at: now });
             node.updated_at = now;
         });
         debug_assert!(edited.is_ok(), "its status was looked at a moment ago");
         self.commit([task], Then::Completed(task));
+    }
+}
+
+fn status_of(verdict: Verdict) -> Status {
+    match verdict {
+        Verdict::Passed => Status::Passed,
+        Verdict::Failed => Status::Failed,
     }
 }
 

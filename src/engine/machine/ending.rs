@@ -41,6 +41,7 @@ impl Machine {
             _ if stopped => self.put_to_rest(task),
             Ok(Ending::Resting) => {
                 self.reconsider(now, task);
+                self.finish_again(now, task);
                 self.tell_of_rest(now, task);
             }
             Ok(Ending::Exited(Exit::Interrupted(reason))) => self.interrupted(now, task, &reason),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::request::Request;
+use crate::model::event::MessagesConsumed;
 
 /// A sub task at work below a root that has nothing to do.
 fn at_work() -> (Rig, TaskId, TaskId) {
@@ -68,6 +69,25 @@ fn a_disk_that_refuses_any_part_of_a_completion_delays_it() {
         }
         assert_told_once(&rig, root, task, &format!("refused after {moment} writes"));
     }
+}
+
+#[test]
+fn a_summary_of_a_finished_task_leaves_it_finished_and_wakes_nobody_above() {
+    let (mut rig, root, task) = at_work();
+    rig.exit(task, &Exit::DonePassed);
+    rig.start(root);
+    rig.rest(root);
+    rig.effects.clear();
+    let _ = rig.command(Command::Compact { task });
+    assert_eq!(rig.launched(), [task]);
+    rig.feed(Input::Launched { task, model: "m".to_owned() });
+    let wishes = rig.messages(task).iter().filter(|said| said.from == Source::Compact).map(|said| said.id).collect();
+    rig.run_writes(task, vec![MessagesConsumed { ids: wishes }.into()]);
+    rig.rest(task);
+    assert_told_once(&rig, root, task, "as before");
+    assert_eq!(rig.launched(), [task]);
+    rig.crash();
+    assert_told_once(&rig, root, task, "after a restart");
 }
 
 #[test]

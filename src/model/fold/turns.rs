@@ -76,9 +76,9 @@ impl Turns {
                 self.last_exit = None;
             }
             Body::MessagesConsumed(consumed) => {
-                self.last_exit = None;
-                // A wish that nobody is shown is no part of the conversation.
+                // A wish that nobody is shown is no part of the conversation, and undoes no end of it.
                 if consumed.ids.iter().any(|id| sent.get(*id).is_some_and(|message| message.from.is_visible())) {
+                    self.last_exit = None;
                     self.voice = Some(Role::User);
                 }
             }

@@ -8,7 +8,7 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{CacheLife, SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::anthropic::NAME_LIMIT;
-use crate::provider::decode::json::{number, text};
+use crate::provider::decode::json::{list, number, text};
 use crate::provider::decode::{Progress, Protocol, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
@@ -144,6 +144,13 @@ impl Stream {
         }
     }
 
+    /// Returns the number of the block that an event is about. Without one, blocks come one after the other.
+    fn index(&self, data: &Value, begins: bool) -> u64 {
+        let last = self.blocks.last_key_value().map(|(index, _)| *index);
+        let next = last.map_or(0, |last| last + u64::from(begins));
+        number(data, "index").unwrap_or(next)
+    }
+
     fn stop(&self) -> StopReason {
         match self.stop.as_deref() {
             Some("end_turn" | "stop_sequence") => StopReason::EndTurn,
@@ -161,7 +168,6 @@ impl Stream {
 
 impl Protocol for Stream {
     fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
-        let index = number(data, "index").unwrap_or_default();
         match text(data, "type").unwrap_or(name) {
             "message_start" => {
                 let message = data.get("message").unwrap_or(&Value::Null);
@@ -169,11 +175,16 @@ impl Protocol for Stream {
                 self.count(message.get("usage"));
             }
             "content_block_start" => {
+                let index = self.index(data, true);
                 self.start_block(index, data.get("content_block").unwrap_or(&Value::Null), signals);
             }
-            "content_block_delta" => self.extend_block(index, data.get("delta").unwrap_or(&Value::Null), signals),
+            "content_block_delta" => {
+                let index = self.index(data, false);
+                self.extend_block(index, data.get("delta").unwrap_or(&Value::Null), signals);
+            }
             "message_delta" => {
-                if let Some(stop) = data.get("delta").and_then(|delta| text(delta, "stop_reason")) {
+                let stop = data.get("delta").and_then(|delta| text(delta, "stop_reason"));
+                if let Some(stop) = stop.filter(|stop| !stop.is_empty()) {
                     self.stop = Some(stop.to_owned());
                 }
                 self.count(data.get("usage"));
@@ -186,8 +197,25 @@ impl Protocol for Stream {
         Ok(())
     }
 
+    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+        let Some(stop) = text(answer, "stop_reason") else { return Ok(()) };
+        self.stop = Some(stop.to_owned());
+        self.over = true;
+        text(answer, "model").unwrap_or_default().clone_into(&mut self.model);
+        self.count(answer.get("usage"));
+        for (index, block) in (0..).zip(list(answer, "content")) {
+            self.start_block(index, block, signals);
+        }
+        Ok(())
+    }
+
     fn progress(&self) -> Progress {
-        if self.over { Progress::Over } else { Progress::Open }
+        match (self.over, &self.stop) {
+            (true, _) => Progress::Over,
+            // Why it stopped is said when all else is.
+            (false, Some(_)) => Progress::Whole,
+            (false, None) => Progress::Open,
+        }
     }
 
     fn texts(&self) -> Vec<String> {

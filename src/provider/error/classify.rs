@@ -106,6 +106,9 @@ impl Said {
                 "input is too long",
                 "context length exceeded",
                 "context window of this model",
+                "greater than the context length",
+                "exceeds the maximum number of tokens",
+                "maximum prompt length",
             ]);
         let broke = self.is(&["insufficient_quota", "billing", "spend_limit", "insufficient_credits", "credit"])
             || self.says(&["credit balance is too low", "exceeded your current quota", "insufficient credits"]);

@@ -2,7 +2,9 @@
 //!
 //! Calls may come in pieces by index, whole with the same index, without an index, without an id, or with their
 //! arguments as an object; usage may come with the last choice, after it, or never; the end may be `[DONE]`, or just
-//! the end after a finish reason.
+//! the end after a finish reason. A server that does not stream at all says the same in one piece.
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use crate::provider::decode::json::{list, number, text};
 use crate::provider::decode::{Progress, Protocol, said, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
-use crate::provider::openai_chat::NAME_LIMIT;
+use crate::provider::openai_chat::{NAME_LIMIT, REASONING};
 use crate::provider::response::{ResponseBlock, Signal};
 
 #[derive(Default)]
@@ -25,12 +27,22 @@ struct Building {
     input: String,
 }
 
+impl Building {
+    /// Tells whether nothing can follow: the input is a complete object.
+    fn is_whole(&self) -> bool {
+        let input = self.input.trim();
+        input.starts_with('{') && input.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(input).is_ok()
+    }
+}
+
 /// A chat completion while it comes in.
 pub(crate) struct Stream {
     names: Names,
     salt: String,
     text: String,
     thinking: String,
+    /// What the server calls thinking, if it is not the most common word. It takes it back under no other.
+    thinking_field: Option<&'static str>,
     calls: Vec<Building>,
     refused: bool,
     tokens: Option<Tokens>,
@@ -46,6 +58,7 @@ impl Stream {
             salt: salt.to_owned(),
             text: String::new(),
             thinking: String::new(),
+            thinking_field: None,
             calls: Vec::new(),
             refused: false,
             tokens: None,
@@ -63,8 +76,12 @@ impl Stream {
     }
 
     fn delta(&mut self, delta: &Value, signals: &mut Vec<Signal>) {
-        let thought = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| text(delta, key));
-        if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
+        let thought = [REASONING, "reasoning", "thinking"].into_iter().find_map(|field| {
+            let thought = text(delta, field).filter(|thought| !thought.is_empty())?;
+            Some((field, thought))
+        });
+        if let Some((field, thought)) = thought {
+            self.thinking_field = Some(field).filter(|field| *field != REASONING);
             self.thinking.push_str(thought);
             signals.push(Signal::Thinking(thought.to_owned()));
         }
@@ -84,21 +101,27 @@ impl Stream {
     fn call(&mut self, piece: &Value, signals: &mut Vec<Signal>) {
         let slot = number(piece, "index");
         let id = text(piece, "id").unwrap_or_default();
-        let position = self.place(slot, id);
+        let function = piece.get("function").unwrap_or(&Value::Null);
+        let name = text(function, "name").unwrap_or_default();
+        let (more, whole) = match function.get("arguments") {
+            Some(Value::String(more)) => (Cow::Borrowed(more.as_str()), false),
+            Some(whole @ Value::Object(_)) => (Cow::Owned(whole.to_string()), true),
+            _ => (Cow::Borrowed(""), false),
+        };
+        let Some(position) = self.place(slot, id, name, &more) else { return };
         let building = &mut self.calls[position];
         if building.id.is_empty() {
             id.clone_into(&mut building.id);
         }
-        let function = piece.get("function").unwrap_or(&Value::Null);
         // Some servers repeat the name with every piece.
-        if let Some(name) = text(function, "name").filter(|name| *name != building.name) {
+        if name != building.name {
             building.name.push_str(name);
         }
-        match function.get("arguments") {
-            Some(Value::String(more)) => building.input.push_str(more),
-            Some(whole @ Value::Object(_)) => building.input = whole.to_string(),
-            _ => {}
+        // Some servers send an empty object ahead, and then what is meant.
+        if whole || (building.input.trim() == "{}" && more.trim_start().starts_with('{')) {
+            building.input.clear();
         }
+        building.input.push_str(&more);
         if building.id.is_empty() {
             building.id = format!("call_{}_{position}", self.salt);
         }
@@ -110,19 +133,26 @@ impl Stream {
         });
     }
 
-    /// Returns which call a piece belongs to. A new id is a new call, whatever its number says.
-    fn place(&mut self, slot: Option<u64>, id: &str) -> usize {
+    /// Returns which call a piece belongs to. A new id is a new call, whatever its number says; and so is a name with
+    /// more input where the input is complete: some servers number all calls alike and name none of them, or all the
+    /// same. Nothing: the piece only repeats what its call says already.
+    fn place(&mut self, slot: Option<u64>, id: &str, name: &str, more: &str) -> Option<usize> {
         let known = match slot {
             Some(_) => self.calls.iter().rposition(|call| call.slot == slot),
             None => self.calls.len().checked_sub(1),
         };
-        match known {
-            Some(position) if id.is_empty() || self.calls[position].id == id => position,
-            _ => {
-                self.calls.push(Building { slot, ..Building::default() });
-                self.calls.len() - 1
+        let known = known.filter(|position| id.is_empty() || self.calls[*position].id == id);
+        if let Some(position) = known {
+            let call = &self.calls[position];
+            if name.is_empty() || more.trim().is_empty() || !call.is_whole() {
+                return Some(position);
+            }
+            if !id.is_empty() && call.name == name && call.input == more {
+                return None;
             }
         }
+        self.calls.push(Building { slot, ..Building::default() });
+        Some(self.calls.len() - 1)
     }
 
     fn count(&mut self, usage: &Value) {
@@ -163,7 +193,8 @@ impl Protocol for Stream {
         if let Some(choice) = list(data, "choices").first() {
             let delta = choice.get("delta").or_else(|| choice.get("message"));
             self.delta(delta.unwrap_or(&Value::Null), signals);
-            if let Some(finish) = text(choice, "finish_reason") {
+            // Empty in every piece but the last, at some servers.
+            if let Some(finish) = text(choice, "finish_reason").filter(|finish| !finish.is_empty()) {
                 self.finish = Some(finish.to_owned());
             }
         }
@@ -175,6 +206,11 @@ impl Protocol for Stream {
 
     fn done_marker(&mut self) {
         self.over = true;
+    }
+
+    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+        self.over = list(answer, "choices").first().is_some_and(|choice| choice.get("message").is_some());
+        self.event("", answer, signals)
     }
 
     fn progress(&self) -> Progress {
@@ -202,7 +238,7 @@ impl Protocol for Stream {
         let thought = (!self.thinking.trim().is_empty()).then(|| {
             ResponseBlock::Thinking(Thought {
                 text: self.thinking.clone(),
-                signature: None,
+                signature: self.thinking_field.map(str::to_owned),
                 redacted: None,
                 wire: Wire::OpenaiChat,
             })

@@ -80,6 +80,74 @@ fn calls_without_number_id_or_text_arguments_are_understood() {
 }
 
 #[test]
+fn whole_calls_stay_apart_without_an_id_or_a_number_or_with_the_same_ones() {
+    let piece = |given: &str, n: u8| {
+        choice(
+            &format!(r#"{{"tool_calls":[{{{given}"function":{{"name":"bash","arguments":"{{\"n\":{n}}}"}}}}]}}"#),
+            "null",
+        )
+    };
+    let end = choice("{}", r#""stop""#);
+    for (given, first) in [
+        ("", "call_salt_0"),
+        (r#""index":0,"#, "call_salt_0"),
+        (r#""index":0,"id":"","#, "call_salt_0"),
+        (r#""index":0,"id":"a","#, "a"),
+    ] {
+        let response = read(&[&piece(given, 1), &piece(given, 2), &end]);
+        let expected = [call(first, "bash", r#"{"n":1}"#), call("call_salt_1", "bash", r#"{"n":2}"#)];
+        assert_eq!(calls(&response), expected, "{given}");
+    }
+    let both = choice(
+        r#"{"tool_calls":[{"function":{"name":"bash","arguments":{"n":1}}},{"function":{"name":"bash","arguments":{"n":2}}}]}"#,
+        r#""stop""#,
+    );
+    let expected = [call("call_salt_0", "bash", r#"{"n":1}"#), call("call_salt_1", "bash", r#"{"n":2}"#)];
+    assert_eq!(calls(&read(&[&both])), expected);
+}
+
+#[test]
+fn a_call_that_is_repeated_as_it_stands_is_one_call() {
+    let whole =
+        choice(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"n\":1}"}}]}"#, "null");
+    assert_eq!(calls(&read(&[&whole, &whole, &choice("{}", r#""stop""#)])), [call("a", "bash", r#"{"n":1}"#)]);
+}
+
+#[test]
+fn an_empty_object_ahead_of_the_input_is_no_part_of_it() {
+    let begun = choice(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{}"}}]}"#, "null");
+    let more = |piece: &str| {
+        choice(&format!(r#"{{"tool_calls":[{{"index":0,"function":{{"arguments":"{piece}"}}}}]}}"#), "null")
+    };
+    let end = choice("{}", r#""tool_calls""#);
+    let response = read(&[&begun, &more(r#"{\"n\""#), &more(":1}"), &end]);
+    assert_eq!(calls(&response), [call("a", "bash", r#"{"n":1}"#)]);
+}
+
+#[test]
+fn an_empty_finish_reason_is_none() {
+    let events = [choice(r#"{"content":"Hi"}"#, r#""""#), choice(r#"{"content":"."}"#, r#""""#)];
+    let cut = decode(&config(Wire::OpenaiChat), &stream(&[&events[0], &events[1]])).1;
+    assert_eq!(cut.unwrap_err().class, ErrorClass::Truncated);
+    let response = read(&[&events[0], &events[1], &choice("{}", r#""stop""#)]);
+    assert_eq!((response.text().as_str(), response.stop), ("Hi.", StopReason::EndTurn));
+}
+
+#[test]
+fn the_field_that_thinking_came_in_is_remembered_where_it_is_not_the_usual_one() {
+    for (field, remembered) in [("reasoning_content", None), ("reasoning", Some("reasoning"))] {
+        let events = [
+            choice(&format!(r#"{{"{field}":"Hm","content":""}}"#), "null"),
+            choice(&format!(r#"{{"{field}":"."}}"#), "null"),
+            choice(&format!(r#"{{"{field}":null,"content":"Hi."}}"#), r#""stop""#),
+        ];
+        let response = read(&events.each_ref().map(String::as_str));
+        let ResponseBlock::Thinking(thought) = &response.blocks[0] else { panic!("{response:?}") };
+        assert_eq!((thought.text.as_str(), thought.signature.as_deref()), ("Hm.", remembered));
+    }
+}
+
+#[test]
 fn repeated_names_are_not_doubled() {
     let one = choice(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{"}}]}"#, "null");
     let two =

@@ -1,10 +1,11 @@
 //! Spells a conversation for Chat Completions, in the dialect that the most servers understand.
 //!
 //! Contents are plain strings wherever no image forces parts. A failed tool says so in words. A model's own reasoning
-//! goes back as `reasoning_content` with the calls it led to, which some servers demand within a tool loop and the
-//! others ignore; reasoning that led to no call is over and is not sent again.
+//! goes back with the calls it led to, which some servers demand within a tool loop, and in the field it came in, for
+//! others refuse the field of their neighbours; reasoning that led to no call is over and is not sent again.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -18,8 +19,12 @@ use crate::provider::encode::turn::{ToolImages, UserTurn, foreign_thought, is_bl
 use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Segment, capacity};
 use crate::provider::openai_responses::reasons;
 
-/// The longest tool name and call id that is safe on every server.
+/// The longest tool name that is safe on every server.
 pub const NAME_LIMIT: usize = 64;
+/// The longest id of a call that is safe on every server.
+const CALL_LIMIT: usize = 40;
+/// Where most servers put a model's reasoning.
+pub(crate) const REASONING: &str = "reasoning_content";
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
@@ -32,8 +37,8 @@ enum Message<'a> {
     },
     Assistant {
         content: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<String>,
+        #[serde(flatten)]
+        reasoning: BTreeMap<&'a str, String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall<'a>>,
     },
@@ -89,10 +94,7 @@ fn user_messages<'a>(turn: &UserTurn<'a>) -> Vec<Message<'a>> {
     let mut messages: Vec<Message<'a>> = turn
         .outcomes
         .iter()
-        .map(|outcome| Message::Tool {
-            tool_call_id: legal(outcome.call, NAME_LIMIT),
-            content: outcome.text_with_error(),
-        })
+        .map(|outcome| Message::Tool { tool_call_id: call_id(outcome.call), content: outcome.text_with_error() })
         .collect();
     let text = turn.texts.join("\n\n");
     let Some(caption) = turn.caption() else {
@@ -111,17 +113,30 @@ fn user_messages<'a>(turn: &UserTurn<'a>) -> Vec<Message<'a>> {
     messages
 }
 
+/// Returns the id as the server gave it: some read in it which tool was called. One that came from elsewhere and is
+/// too long is shortened.
+fn call_id(id: &str) -> Cow<'_, str> {
+    if id.len() <= CALL_LIMIT && !id.is_empty() && id.chars().all(|c| c.is_ascii_graphic()) {
+        return Cow::Borrowed(id);
+    }
+    legal(id, CALL_LIMIT)
+}
+
 fn assistant_message(speech: &Speech) -> Option<Message<'_>> {
-    let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut texts, mut tool_calls) = (Vec::new(), Vec::new());
+    let mut thoughts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for block in &speech.blocks {
         match block {
             Block::Text(text) if !is_blank(text) => texts.push(Cow::Borrowed(text.as_str())),
             Block::Thinking(thought) if thought.wire == Wire::OpenaiChat => {
-                thoughts.extend((!is_blank(&thought.text)).then_some(thought.text.as_str()));
+                let field = thought.signature.as_deref().unwrap_or(REASONING);
+                if !is_blank(&thought.text) {
+                    thoughts.entry(field).or_default().push(&thought.text);
+                }
             }
             Block::Thinking(thought) => texts.extend(foreign_thought(thought).map(Cow::Owned)),
             Block::ToolUse(call) => tool_calls.push(ToolCall {
-                id: legal(&call.call, NAME_LIMIT),
+                id: call_id(&call.call),
                 kind: "function",
                 function: CalledFunction { name: legal(&call.name, NAME_LIMIT), arguments: call.input.as_str() },
             }),
@@ -132,8 +147,11 @@ fn assistant_message(speech: &Speech) -> Option<Message<'_>> {
         return None;
     }
     let content = (!texts.is_empty()).then(|| texts.join("\n\n"));
-    let reasoning_content = (!tool_calls.is_empty() && !thoughts.is_empty()).then(|| thoughts.join("\n\n"));
-    Some(Message::Assistant { content, reasoning_content, tool_calls })
+    if tool_calls.is_empty() {
+        thoughts.clear();
+    }
+    let reasoning = thoughts.into_iter().map(|(field, thoughts)| (field, thoughts.join("\n\n"))).collect();
+    Some(Message::Assistant { content, reasoning, tool_calls })
 }
 
 #[derive(Serialize)]

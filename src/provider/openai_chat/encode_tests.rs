@@ -54,6 +54,33 @@ fn reasoning_that_led_to_no_call_is_not_sent_again() {
 }
 
 #[test]
+fn reasoning_goes_back_in_the_field_it_came_in() {
+    let spoken = |field: Option<&str>| {
+        let speech = assistant(vec![thought(Wire::OpenaiChat, "Hm.", field, None), call("c", "bash", "{}")]);
+        request(&config(Wire::OpenaiChat), &[speech], &Blobs::default())
+    };
+    assert!(spoken(None).contains(r#""content":null,"reasoning_content":"Hm.","tool_calls":["#));
+    assert!(spoken(Some("reasoning")).contains(r#""content":null,"reasoning":"Hm.","tool_calls":["#));
+}
+
+#[test]
+fn ids_of_calls_go_back_as_they_came_unless_they_are_too_long_for_some_server() {
+    let long = "x".repeat(41);
+    let speeches = [
+        assistant(vec![call("functions.bash:0", "bash", "{}"), call(&long, "bash", "{}")]),
+        user(vec![result("functions.bash:0", "a", false), result(&long, "b", false)]),
+    ];
+    let body: serde_json::Value =
+        serde_json::from_str(&request(&config(Wire::OpenaiChat), &speeches, &Blobs::default())).unwrap();
+    let called = |n: usize| body["messages"][1]["tool_calls"][n]["id"].as_str().unwrap();
+    assert_eq!(called(0), "functions.bash:0");
+    assert_eq!(called(1).len(), 40);
+    for n in [0, 1] {
+        assert_eq!(body["messages"][2 + n]["tool_call_id"], called(n));
+    }
+}
+
+#[test]
 fn a_call_without_text_has_null_content() {
     let speech = assistant(vec![call("c", "bash", "{}")]);
     let body = request(&config(Wire::OpenaiChat), &[speech], &Blobs::default());

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
@@ -37,6 +37,8 @@ pub(crate) struct Stream {
     names: Names,
     salt: String,
     items: BTreeMap<u64, Building>,
+    /// The last item is done.
+    item_done: bool,
     calls: usize,
     refused: bool,
     tokens: Option<Tokens>,
@@ -52,6 +54,7 @@ impl Stream {
             names: Names::new(&config.tools, NAME_LIMIT),
             salt: salt.to_owned(),
             items: BTreeMap::new(),
+            item_done: true,
             calls: 0,
             refused: false,
             tokens: None,
@@ -59,6 +62,14 @@ impl Stream {
             model: String::new(),
             over: false,
         }
+    }
+
+    /// Returns the number of the item that an event is about. Without one, items come one after the other.
+    fn index(&self, data: &Value, event: &str) -> u64 {
+        let begins = event == "response.output_item.added" || self.item_done;
+        let last = self.items.last_key_value().map(|(index, _)| *index);
+        let next = last.map_or(0, |last| last + u64::from(begins));
+        number(data, "output_index").unwrap_or(next)
     }
 
     fn add_item(&mut self, index: u64, item: &Value, signals: &mut Vec<Signal>) {
@@ -185,21 +196,28 @@ fn reusable(item: &Value) -> Option<String> {
 
 impl Protocol for Stream {
     fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
-        let index = number(data, "output_index").unwrap_or_default();
         let part = |key| data.get(key).unwrap_or(&Value::Null);
         let event = text(data, "type").unwrap_or(name);
+        let index = self.index(data, event);
         match event {
             "response.created" | "response.in_progress" => {
                 text(part("response"), "model").unwrap_or_default().clone_into(&mut self.model);
             }
-            "response.output_item.added" => self.add_item(index, part("item"), signals),
-            "response.output_item.done" => self.finish_item(index, part("item"), signals),
+            "response.output_item.added" => {
+                self.item_done = false;
+                self.add_item(index, part("item"), signals);
+            }
+            "response.output_item.done" => {
+                self.finish_item(index, part("item"), signals);
+                self.item_done = true;
+            }
             "response.output_text.delta"
             | "response.refusal.delta"
             | "response.reasoning_summary_text.delta"
             | "response.reasoning_text.delta"
             | "response.function_call_arguments.delta" => {
                 self.refused |= event == "response.refusal.delta";
+                self.item_done = false;
                 self.extend(index, event, text(data, "delta").unwrap_or_default(), signals);
             }
             "response.reasoning_summary_part.added" => {
@@ -221,6 +239,18 @@ impl Protocol for Stream {
             _ => {}
         }
         Ok(())
+    }
+
+    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+        if !answer.get("output").is_some_and(Value::is_array) {
+            return Ok(());
+        }
+        let event = match text(answer, "status") {
+            Some("failed") => "response.failed",
+            Some("incomplete") => "response.incomplete",
+            Some(_) | None => "response.completed",
+        };
+        self.event(event, &json!({ "response": answer }), signals)
     }
 
     fn progress(&self) -> Progress {
