@@ -14,7 +14,7 @@ use crate::agent::prompt::{self, Card, Guide};
 use crate::base::{Clock, IdSource, MessageId};
 use crate::model::event::SessionConfig;
 use crate::model::message::{Message, Source};
-use crate::tools::Registry;
+use crate::tools::{Cwd, Registry};
 
 /// What the project has learnt, from the top of a worktree.
 const MEMORY: &str = ".mxd/memory.md";
@@ -46,6 +46,8 @@ pub struct WorktreePreparer {
     pub toolbox: Arc<dyn Toolbox>,
     /// Something that has to be said once more with each segment.
     pub notes: Vec<String>,
+    /// Where the agent's shell stands, which a summary may not say.
+    pub cwd: Arc<Cwd>,
     /// The tools of the last segment that was made here.
     pub tools: Mutex<Option<Tools>>,
     pub ids: IdSource,
@@ -88,7 +90,7 @@ impl WorktreePreparer {
         let (memory, guide) = read.await.unwrap_or_default();
         let mut body = prompt::work_context(&self.card, memory.as_ref(), guide.as_slice());
         let of_tools = self.last_tools().as_ref().map(|tools| tools.notes.clone()).unwrap_or_default();
-        for note in self.notes.iter().chain(&of_tools) {
+        for note in self.notes.iter().chain(&of_tools).chain(&self.cwd.notice()) {
             body.push_str("\n\n");
             body.push_str(note);
         }

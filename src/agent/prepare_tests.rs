@@ -38,10 +38,21 @@ fn preparer(worktree: &Path) -> WorktreePreparer {
         config,
         toolbox: Arc::new(Growing::default()),
         notes: Vec::new(),
+        cwd: Arc::new(Cwd::new(worktree.to_owned())),
         tools: Mutex::default(),
         ids,
         clock,
     }
+}
+
+#[tokio::test]
+async fn a_segment_says_where_the_shell_stands_if_not_at_the_top() {
+    let folder = tempfile::tempdir().unwrap();
+    let preparer = preparer(folder.path());
+    assert!(!preparer.prepare(true, true, None).await.work_context.unwrap().body.contains("[cwd"));
+    preparer.cwd.set(folder.path().join("deep/er"));
+    let body = preparer.prepare(true, true, None).await.work_context.unwrap().body;
+    assert!(body.ends_with("\n\n[cwd: deep/er]"), "{body}");
 }
 
 #[tokio::test]

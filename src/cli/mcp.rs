@@ -125,7 +125,8 @@ fn test(console: &mut Console, here: &Here, home: &Home, servers: Vec<Server>, j
         records: Some(records),
         environment: Environment::new(),
         ids: new_ids(),
-        limits: Limits { wait: PATIENCE, ..Limits::default() },
+        // What a start is given up with is said only if somebody still waits for it.
+        limits: Limits { start: PATIENCE, wait: PATIENCE * 2, ..Limits::default() },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Fault::environment(format!("the runtime cannot be started: {error}")))?;
@@ -145,7 +146,15 @@ fn test(console: &mut Console, here: &Here, home: &Home, servers: Vec<Server>, j
     let mut failed = false;
     for status in status {
         let of_it = |missing: &&Missing| missing.server == status.server;
-        let problems = missing.iter().filter(of_it).map(|missing| missing.reason.clone()).collect();
+        let problems = match &status.health {
+            // Why, and not when somebody else would try again: nobody does after a test.
+            Health::Failed { reason, .. } => vec![reason.clone()],
+            Health::NotStarted
+            | Health::Starting
+            | Health::Ready { .. }
+            | Health::NeedsApproval { .. }
+            | Health::Disabled => missing.iter().filter(of_it).map(|missing| missing.reason.clone()).collect(),
+        };
         let tested = Tested { status, problems };
         failed |= matches!(tested.status.health, Health::Failed { .. } | Health::Starting | Health::NotStarted);
         if json {

@@ -96,6 +96,9 @@ pub struct TaskView {
     pub turns: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<BackgroundRef>,
+    /// Where its shell stands: below its worktree, or an absolute path. Nothing: at the top of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// When something last happened in its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
@@ -138,6 +141,7 @@ impl TaskView {
             usage: UsageTotals::default(),
             turns: 0,
             processes: Vec::new(),
+            cwd: None,
             last: None,
             model: None,
             diff: None,
@@ -158,6 +162,7 @@ impl TaskView {
             usage: state.usage.clone(),
             turns: state.turns.ended,
             processes: state.background.iter().map(RunningProcess::reference).collect(),
+            cwd: state.whereabouts.folder().map(str::to_owned),
             last: state.activity.at,
             receipt: state.work.receipt.clone(),
             landing: state.work.landing.clone(),

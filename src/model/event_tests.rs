@@ -18,7 +18,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ("tool_call", r#"{"call":"c1","name":"mcp__a__b","input":{"n": 1.50,"s":"\u00e9"}}"#),
     (
         "tool_result",
-        r#"{"call":"c1","name":"mcp__a__b","content":{"text":"ok"},"is_error":true,"images":[{"blob":"BLOB","bytes":9,"media_type":"image/png","name":"a.png"}],"full":{"blob":"BLOB","bytes":70000},"background":{"id":"p1","command":"make"},"duration_ms":12}"#,
+        r#"{"call":"c1","name":"mcp__a__b","content":{"text":"ok"},"is_error":true,"images":[{"blob":"BLOB","bytes":9,"media_type":"image/png","name":"a.png"}],"full":{"blob":"BLOB","bytes":70000},"background":{"id":"p1","command":"make"},"cwd":"sub/deep","duration_ms":12}"#,
     ),
     (
         "usage",
@@ -56,7 +56,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     (
         "task_changed",
-        r#"{"change":"set","node":{"id":"ID","title":"t","status":"in_progress","parent":"ID","children":["ID"],"branch":"b","worktree":"/w","cwd":"/w/x","budget":5,"edited_by":"user","recurring":"reset","colour":"red","profile":"engineer","results":[{"verdict":"failed","result":"r","at":"2026-01-01T00:00:00.000Z"}],"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z","novel":{"a":1}}}"#,
+        r#"{"change":"set","node":{"id":"ID","title":"t","status":"in_progress","parent":"ID","children":["ID"],"branch":"b","worktree":"/w","budget":5,"edited_by":"user","recurring":"reset","colour":"red","profile":"engineer","results":[{"verdict":"failed","result":"r","at":"2026-01-01T00:00:00.000Z"}],"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z","novel":{"a":1}}}"#,
     ),
 ];
 

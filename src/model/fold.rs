@@ -3,7 +3,7 @@
 //! A fold is applied to the events of the active chain, in order. Three events cut that chain, and every fold treats
 //! them alike: after `compact_marker` and `head_moved` it is what the event carries, so that money stays spent and
 //! messages stay sent although the events that said so are out of reach; after `fork_marker` it is empty, because
-//! what the source spent, was sent and was asked is the source's.
+//! what the source spent, was sent and was asked is the source's. Only where its shell stands goes with the conversation.
 
 mod activity;
 mod asks;
@@ -15,6 +15,7 @@ mod messages;
 mod replies;
 mod turns;
 mod usage;
+mod whereabouts;
 mod work;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ pub use messages::PendingMessages;
 pub use replies::Replies;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
+pub use whereabouts::Whereabouts;
 pub use work::WorkDone;
 
 use crate::model::event::Event;
@@ -51,6 +53,8 @@ pub struct SessionState {
     pub work: WorkDone,
     #[serde(skip_serializing_if = "Replies::is_empty")]
     pub replies: Replies,
+    #[serde(rename = "cwd", skip_serializing_if = "Whereabouts::is_top")]
+    pub whereabouts: Whereabouts,
 }
 
 impl SessionState {
@@ -71,6 +75,7 @@ impl SessionState {
         self.activity.apply(event);
         self.work.apply(event);
         self.replies.apply(event);
+        self.whereabouts.apply(event);
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
@@ -78,7 +83,7 @@ impl SessionState {
     pub fn moved_to(&self, then: &Self) -> Self {
         let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
         let usage = UsageTotals { filling: then.usage.filling, ..self.usage.clone() };
-        Self { usage, turns, ..self.clone() }
+        Self { usage, turns, whereabouts: then.whereabouts.clone(), ..self.clone() }
     }
 }
 

@@ -152,6 +152,31 @@ fn processes_run_until_they_are_reported() {
     assert_eq!((running[0].id.as_str(), running[0].since), ("p2", Timestamp::from_millis(1_767_225_601_000)));
 }
 
+fn stands(cwd: Option<&str>) -> serde_json::Value {
+    json!({"call": "s", "name": "n", "content": {"text": ""}, "cwd": cwd, "duration_ms": 0})
+}
+
+#[test]
+fn a_shell_stands_where_the_last_result_that_moved_it_says() {
+    let mut s = Script::new();
+    s.apply("tool_result", stands(Some("src")));
+    s.apply("tool_result", stands(None));
+    assert_eq!(s.state.whereabouts.folder(), Some("src"));
+    let id = s.id();
+    let fork = json!({"source": id, "source_event": id, "title": "t"});
+    s.apply("fork_marker", &fork);
+    assert_eq!(s.state.whereabouts.folder(), Some("src"), "as the copied conversation says");
+    let here = s.state.clone();
+    s.apply("tool_result", stands(Some("/elsewhere")));
+    assert_eq!(s.state.whereabouts.folder(), Some("/elsewhere"));
+    assert_eq!(s.state.moved_to(&here).whereabouts.folder(), Some("src"), "as the conversation said then");
+    s.apply("fork_marker", &fork);
+    assert_eq!(s.state.whereabouts.folder(), None, "outside its worktree is the source's business");
+    s.apply("tool_result", stands(Some("src")));
+    s.apply("tool_result", stands(Some(".")));
+    assert!(s.state.whereabouts.is_top());
+}
+
 /// A state with something in every fold.
 fn busy() -> Script {
     let mut s = Script::new();
@@ -166,6 +191,7 @@ fn busy() -> Script {
         "tool_result",
         json!({"call": "d", "name": "n", "content": {"text": ""}, "background": background, "duration_ms": 0}),
     );
+    s.apply("tool_result", stands(Some("src")));
     s
 }
 

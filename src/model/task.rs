@@ -124,9 +124,6 @@ pub struct TaskNode {
     pub branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
-    /// Where the agent's shell stands, if not at the worktree's root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<MicroUsd>,
     /// What checks its work. Nothing: whatever checks the project's.
@@ -168,7 +165,6 @@ impl TaskNode {
             children: Vec::new(),
             branch: None,
             worktree: None,
-            cwd: None,
             budget: None,
             verify: None,
             edited_by: EditedBy::Agent,

@@ -205,3 +205,22 @@ async fn what_outlives_the_child_is_waited_for_without_looking_again_and_again()
     // This clock only goes on when somebody sleeps, and then at once: whoever looks every second is hours ahead by now.
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
+
+#[tokio::test]
+async fn what_was_said_last_is_waited_for_when_the_machine_is_slow() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(&folder, "head -c 5000 /dev/zero | tr '\\0' x; echo end");
+    spec.head = 10;
+    // A pipe that nobody reads yet, where the output overflows to: the slowest disk there is.
+    let overflow = folder.path().join("spool").join(format!("{}.out", spec.id));
+    std::fs::create_dir_all(overflow.parent().unwrap()).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&overflow).status().unwrap().success());
+    let process = start(spec).unwrap();
+    let early = timeout(Duration::from_millis(400), process.left()).await;
+    let read = tokio::task::spawn_blocking(move || std::fs::read(overflow).unwrap().len());
+    assert!(early.is_err(), "it has ended, and what it said is not there yet");
+    process.left().await;
+    assert!(process.phase().is_gone(), "nothing runs that could be left");
+    assert!(process.output().glimpse().tail.ends_with(b"xend\n"));
+    assert_eq!(read.await.unwrap(), 5004);
+}

@@ -2,7 +2,7 @@
 //!
 //! The rule, by name and regardless of case. Removed: every `MXD_*`, `ANTHROPIC_*`, `OPENAI_*`; every name that
 //! contains `APIKEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIAL`, or has the word `KEY`,
-//! `PASS`, `PAT` or `AUTH` (`SSH_AUTH_SOCK` is no secret); every value with a URL that has a password in it; and what
+//! `KEYS`, `PASS`, `PWD`, `PAT`, `JWT` or `AUTH` (`SSH_AUTH_SOCK` is no secret); every value with a URL that has a password in it; and what
 //! would redirect git or run code in every shell (`GIT_DIR`, `GIT_CONFIG_COUNT`, `BASH_ENV`, exported functions …), or
 //! says where our own shell stands. A name that the caller [keeps](Environment::keep) is inherited whatever the rule says.
 
@@ -17,7 +17,7 @@ pub const TASK_MARKER: &str = "MXD_TASK";
 const SECRET_PREFIXES: &[&str] = &["MXD_", "ANTHROPIC_", "OPENAI_"];
 const SECRET_PARTS: &[&str] = &["APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
 /// Secret as a word between underscores; as a part of one they mean nothing (`KEYBOARD`, `PATH`, `AUTHOR`).
-const SECRET_WORDS: &[&str] = &["KEY", "PASS", "PAT", "AUTH"];
+const SECRET_WORDS: &[&str] = &["KEY", "KEYS", "PASS", "PWD", "PAT", "JWT", "AUTH"];
 /// Names that sound secret and hold the way to an agent that keeps the secrets to itself.
 const HARMLESS: &[&str] = &["SSH_AUTH_SOCK"];
 /// Variables that point git at another repository, or make a shell run something before its command.

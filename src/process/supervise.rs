@@ -19,6 +19,8 @@ use super::table::{self, Entry};
 
 /// How long output that was already written may take to arrive once the child has ended.
 const DRAIN: Duration = Duration::from_millis(100);
+/// The same where nobody is left who could write more: only a busy machine or a slow disk is in the way.
+const LATE_DRAIN: Duration = Duration::from_secs(5);
 /// How long a killed child may take to be reaped before it is given up as stuck in the kernel.
 const REAP: Duration = Duration::from_secs(5);
 /// How long a child may have run for the numbers given since to tell who is its descendant. No system gives out all of
@@ -49,8 +51,12 @@ pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedRec
         None => this.end().await,
         Some(status) => {
             let exit = Exit::from_status(&status, false);
-            let quiet = timeout(DRAIN, this.drained()).await.is_ok();
-            if this.left_nobody().await && quiet {
+            let mut quiet = timeout(DRAIN, this.drained()).await.is_ok();
+            let alone = this.left_nobody().await;
+            if alone && !quiet {
+                quiet = timeout(LATE_DRAIN, this.drained()).await.is_ok();
+            }
+            if alone && quiet {
                 exit
             } else {
                 this.phase.send_replace(Phase::Left(exit));

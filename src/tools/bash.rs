@@ -17,8 +17,8 @@ use crate::tools::context::Context;
 use crate::tools::jobs::{Job, report};
 use crate::tools::live::Stream;
 use crate::tools::names;
-use crate::tools::place::Place;
 use crate::tools::reply::Reply;
+use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
 use script::Script;
 
@@ -61,54 +61,61 @@ impl Handler for Bash {
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
-        let mut notes = Vec::new();
-        let mut cwd = context.cwd.get();
-        if !cwd.is_dir() {
-            notes.push(format!("[{} no longer exists; back at the worktree's root]", cwd.display()));
-            cwd = context.fence.root().to_owned();
-            context.cwd.set(cwd.clone());
+        let before = context.cwd.get();
+        let reply = carry_out(input, &call).await;
+        Reply { cwd: context.cwd.moved(&before), ..reply }
+    }
+}
+
+async fn carry_out(input: Input, call: &Call) -> Reply {
+    let context = &call.context;
+    let mut notes = Vec::new();
+    let mut cwd = context.cwd.get();
+    if !cwd.is_dir() {
+        notes.push(format!("[{} no longer exists; back at the worktree's root]", spelled(&cwd)));
+        cwd = context.fence.root().to_owned();
+        context.cwd.set(cwd.clone());
+    }
+    let id = fresh_id(context);
+    let script = match Script::new(&input.command, &id, &context.folders.spill) {
+        Ok(script) => script,
+        Err(error) => return Reply::error(format!("The command could not be prepared: {error}")),
+    };
+    let environment = match context.cwd.before() {
+        Some(before) => context.environment.clone().with("OLDPWD", before),
+        None => context.environment.clone(),
+    };
+    let spec = Spec {
+        streams: if input.separate { Streams::Separate } else { Streams::Merged },
+        environment,
+        shown: input.command.clone(),
+        head: context.limits.output_bytes,
+        spool: Some(context.folders.spill.clone()),
+        records: Some(context.folders.records.clone()),
+        ..Spec::new(id, "bash", cwd)
+    };
+    let started = Instant::now();
+    let process = match process::start(spec.arguments(script.arguments())) {
+        Ok(process) => process,
+        Err(error) => return Reply::error(format!("The command was not run: {error}.")),
+    };
+    let limit = match (input.background, input.timeout_seconds) {
+        (true, _) => Duration::ZERO,
+        (false, Some(seconds)) => Duration::from_secs(seconds),
+        (false, None) => context.limits.foreground,
+    };
+    let running = Running { call, command: input.command, script, process, started, notes };
+    if input.background {
+        return running.into_background("Started in the background").await;
+    }
+    match running.wait(limit).await {
+        Waited::Ended(exit) => running.ended(exit).await,
+        Waited::TooLong => {
+            let lead = format!("Still running after {} seconds, so it went to the background", limit.as_secs());
+            running.into_background(&lead).await
         }
-        let id = fresh_id(context);
-        let script = match Script::new(&input.command, &id, &context.folders.spill) {
-            Ok(script) => script,
-            Err(error) => return Reply::error(format!("The command could not be prepared: {error}")),
-        };
-        let environment = match context.cwd.before() {
-            Some(before) => context.environment.clone().with("OLDPWD", before),
-            None => context.environment.clone(),
-        };
-        let spec = Spec {
-            streams: if input.separate { Streams::Separate } else { Streams::Merged },
-            environment,
-            shown: input.command.clone(),
-            head: context.limits.output_bytes,
-            spool: Some(context.folders.spill.clone()),
-            records: Some(context.folders.records.clone()),
-            ..Spec::new(id, "bash", cwd)
-        };
-        let started = Instant::now();
-        let process = match process::start(spec.arguments(script.arguments())) {
-            Ok(process) => process,
-            Err(error) => return Reply::error(format!("The command was not run: {error}.")),
-        };
-        let limit = match (input.background, input.timeout_seconds) {
-            (true, _) => Duration::ZERO,
-            (false, Some(seconds)) => Duration::from_secs(seconds),
-            (false, None) => context.limits.foreground,
-        };
-        let running = Running { call: &call, command: input.command, script, process, started, notes };
-        if input.background {
-            return running.into_background("Started in the background").await;
-        }
-        match running.wait(limit).await {
-            Waited::Ended(exit) => running.ended(exit).await,
-            Waited::TooLong => {
-                let lead = format!("Still running after {} seconds, so it went to the background", limit.as_secs());
-                running.into_background(&lead).await
-            }
-            Waited::Moved => running.into_background("The person sent it to the background").await,
-            Waited::Cancelled => running.cancelled().await,
-        }
+        Waited::Moved => running.into_background("The person sent it to the background").await,
+        Waited::Cancelled => running.cancelled().await,
     }
 }
 
@@ -178,7 +185,7 @@ impl Running<'_> {
             let _ = write!(lines[0], " (after {:.1} s)", took.as_secs_f64());
         }
         lines.extend(std::mem::take(&mut self.notes));
-        lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
+        lines.extend(context.cwd.notice());
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
         let mut background = None;
         if matches!(self.process.phase(), Phase::Left(_)) {
@@ -205,7 +212,7 @@ impl Running<'_> {
             job.id
         )];
         lines.extend(notes);
-        lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
+        lines.extend(context.cwd.notice());
         if job.process.output().glimpse().total > 0 {
             lines.push(format!("Output so far:\n{}", report.text));
         }
@@ -229,7 +236,7 @@ impl Running<'_> {
             self.started.elapsed().as_secs_f64()
         )];
         lines.extend(self.notes);
-        lines.extend(Place::of(&context.cwd.get(), context.fence.root()).notice());
+        lines.extend(context.cwd.notice());
         lines.push(format!("Output so far:\n{}", report.text));
         Reply { full: report.full, ..Reply::error(lines.join("\n")) }
     }

@@ -4,6 +4,7 @@ mod apply;
 mod nearest;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,12 +15,15 @@ use crate::tools::fence::Slot;
 use crate::tools::names;
 use crate::tools::read_tracker::Version;
 use crate::tools::reply::Reply;
+use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
 use apply::{Applied, apply};
 
 /// The largest file that is edited. Larger ones are data.
 const LARGEST: u64 = 32 << 20;
 const DIFF_BUDGET: usize = 8_000;
+/// How long the shortest diff is looked for. Afterwards a longer one does: the file is written already.
+const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// Edits a file.
 pub(super) struct EditFile;
@@ -66,7 +70,7 @@ impl Handler for EditFile {
             Ok(writable) => writable,
             Err(error) => return Reply::error(format!("Not edited: {error}.")),
         };
-        let shown = context.fence.shown(&writable.path()).display().to_string();
+        let shown = spelled(context.fence.shown(&writable.path())).into_owned();
         let name = shown.clone();
         let asked = input.edits.len();
         let edit = tokio::task::spawn_blocking(move || {
@@ -99,6 +103,6 @@ pub(super) fn replay(input: &Json, before: &[u8]) -> Option<Vec<u8>> {
 
 fn diff(before: &[u8], after: &[u8], name: &str) -> String {
     let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
-    let diff = similar::TextDiff::from_lines(before.as_ref(), after.as_ref());
+    let diff = similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(before.as_ref(), after.as_ref());
     diff.unified_diff().context_radius(3).header(name, name).to_string()
 }

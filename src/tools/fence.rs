@@ -19,6 +19,8 @@ pub use slot::{Found, Slot};
 
 use real::real;
 
+use crate::tools::spelling::spelled;
+
 /// The limits of a worktree.
 #[derive(Clone, Debug)]
 pub struct Fence {
@@ -57,28 +59,35 @@ pub enum FenceError {
     Empty,
     #[error("the path contains a zero byte, which no path can")]
     ZeroByte,
-    #[error("{path} cannot be followed: {source}")]
+    #[error("\"~\" means nothing outside a shell; give the whole path, or ./~ for a folder that is really called so")]
+    Tilde,
+    #[error("{} cannot be followed: {source}", spelled(path))]
     Unresolvable { path: PathBuf, source: io::Error },
-    #[error("{} is outside the worktree {}, where files may not be written; choose a path inside it", path.display(), root.display())]
+    #[error(
+        "{} is outside the worktree {}, where files may not be written; choose a path inside it",
+        spelled(path),
+        spelled(root)
+    )]
     Outside { path: PathBuf, root: PathBuf },
-    #[error("{} belongs to git's own data, which file tools never write; use git commands with bash", .0.display())]
+    #[error("{} belongs to git's own data, which file tools never write; use git commands with bash", spelled(.0))]
     Git(PathBuf),
     #[error(
         "{} lies where git finds its hooks ({}, by core.hooksPath): what is written there would run in the person's own \
          checkout, so file tools never write it; describe the change to the person and ask them to make it",
-        path.display(), folder.display()
+        spelled(path),
+        spelled(folder)
     )]
     Hook { path: PathBuf, folder: PathBuf },
     #[error(
         "nobody can tell whether {} would be a hook of git's, because its settings cannot be read: {problem}; tell the person",
-        path.display()
+        spelled(path)
     )]
     HooksUnknown { path: PathBuf, problem: String },
-    #[error("{} is protected: it can hold credentials; ask the person to change it", .0.display())]
+    #[error("{} is protected: it can hold credentials; ask the person to change it", spelled(.0))]
     Protected(PathBuf),
-    #[error("{} names a folder, not a file", .0.display())]
+    #[error("{} names a folder, not a file", spelled(.0))]
     Folder(PathBuf),
-    #[error("{} may not be read: it can hold credentials", .0.display())]
+    #[error("{} may not be read: it can hold credentials", spelled(.0))]
     Hidden(PathBuf),
 }
 
@@ -168,6 +177,10 @@ fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, FenceError> {
     }
     if path.contains('\0') {
         return Err(FenceError::ZeroByte);
+    }
+    // Taken as a name it would make a folder that the next `rm -r ~` is not about.
+    if path == "~" || path.starts_with("~/") {
+        return Err(FenceError::Tilde);
     }
     let path = cwd.join(path);
     real(&path).map_err(|source| FenceError::Unresolvable { path, source })

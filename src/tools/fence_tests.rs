@@ -91,8 +91,15 @@ fn with_hooks(ground: &Ground, folders: &[&str]) -> Fence {
 fn folders_of_hooks_are_never_written_whether_or_not_they_exist_and_whatever_leads_there() {
     let mut ground = ground();
     ground.fence = with_hooks(&ground, &["a/b", ".githooks", "escape/hooks", "/elsewhere"]);
-    for path in ["a/b/pre-commit", "a/b/lib/helper.sh", "short/pre-commit", "absolute/b/x", "a/x/../b/y", ".githooks/x"]
-    {
+    for path in [
+        "a/b/pre-commit",
+        "a/b/lib/helper.sh",
+        "short/pre-commit",
+        "absolute/b/x",
+        "a/x/../b/y",
+        ".githooks/x",
+        ".GitHooks/x",
+    ] {
         let refusal = write(&ground, path).unwrap_err();
         assert!(refusal.contains("by core.hooksPath") && refusal.contains("ask them to make it"), "{path}: {refusal}");
     }

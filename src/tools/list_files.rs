@@ -8,6 +8,7 @@ use ignore::WalkState;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::base::sanitize;
 use crate::base::text::count;
 use crate::tools::context::Tokens;
 use crate::tools::fence::Fence;
@@ -80,10 +81,8 @@ impl Handler for ListFiles {
             Err(problem) => return Reply::error(format!("Could not list: {problem}")),
         };
         if start.path.is_file() {
-            return Reply::error(format!(
-                "Could not list: {} is a file; read_file shows it.",
-                context.fence.shown(&start.path).display()
-            ));
+            let shown = spelled(context.fence.shown(&start.path));
+            return Reply::error(format!("Could not list: {shown} is a file; read_file shows it."));
         }
         let (fence, tokens) = (Arc::clone(&context.fence), context.tokens.clone());
         let walked = tokio::task::spawn_blocking(move || collect(&start, &input, fence, &tokens));
@@ -98,7 +97,7 @@ impl Handler for ListFiles {
 fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> Result<String, String> {
     let scope = Scope { globs: input.globs.clone(), types: Vec::new(), hidden: input.hidden, ignored: input.ignored };
     let paths: Mutex<Vec<(PathBuf, bool)>> = Mutex::default();
-    let (seen, unreadable) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (seen, unreadable) = (AtomicUsize::new(0), Mutex::new((0, String::new())));
     let stopped = AtomicBool::new(false);
     walk(start, &scope, fence)?.run(|| {
         Box::new(|entry| {
@@ -106,9 +105,16 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
                 stopped.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
-            let Ok(entry) = entry else {
-                unreadable.fetch_add(1, Ordering::Relaxed);
-                return WalkState::Continue;
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let mut unreadable = unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+                    unreadable.0 += 1;
+                    if unreadable.1.is_empty() {
+                        unreadable.1 = sanitize::line(&error.to_string()).into_owned();
+                    }
+                    return WalkState::Continue;
+                }
             };
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let wanted = match input.kind {
@@ -132,11 +138,16 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
         return Err("interrupted.".to_owned());
     }
     let mut paths = paths.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (unreadable, first) = unreadable.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // A folder that nobody may look into is not an empty one.
+    if paths.is_empty() && unreadable > 0 {
+        return Err(format!("{first}."));
+    }
     paths.sort_unstable();
     let limit = input.limit.unwrap_or(DEFAULT_LIMIT).min(LARGEST_LIMIT);
     let mut lines: Vec<String> = Vec::with_capacity(limit.min(paths.len()) + 3);
     if start.is_outside {
-        lines.push(format!("[{} is outside the worktree]", start.path.display()));
+        lines.push(format!("[{} is outside the worktree]", spelled(&start.path)));
     }
     for (path, is_folder) in paths.iter().take(limit) {
         lines.push(format!("{}{}", spelled(path), if *is_folder { "/" } else { "" }));
@@ -148,7 +159,7 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
             Kind::All => "files or folders",
         };
         let filter = if input.globs.is_empty() { "" } else { " that match" };
-        lines.push(format!("No {what}{filter} in {}.", start.shown_itself().display()));
+        lines.push(format!("No {what}{filter} in {}.", spelled(start.shown_itself())));
     }
     if paths.len() > limit || stopped.into_inner() {
         let more = if paths.len() >= WALKED { "more than " } else { "" };
@@ -157,9 +168,8 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
             paths.len()
         ));
     }
-    let unreadable = unreadable.into_inner();
     if unreadable > 0 {
-        lines.push(format!("[{} could not be read]", count(unreadable, "entry", "entries")));
+        lines.push(format!("[{} could not be read; the first: {first}]", count(unreadable, "entry", "entries")));
     }
     Ok(lines.join("\n"))
 }

@@ -7,6 +7,7 @@
 //! which tools a session keeps by `agent`.
 
 mod answer;
+mod answers;
 mod backoff;
 mod client;
 mod connection;

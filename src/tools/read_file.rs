@@ -186,10 +186,12 @@ fn similar_name(path: &Path) -> String {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return String::new() };
     let name = name.to_string_lossy().to_lowercase();
     let Ok(entries) = std::fs::read_dir(folder) else {
-        return format!(" There is no folder {} either.", folder.display());
+        return format!(" There is no folder {} either.", spelled(folder));
     };
     let alike = |entry: &str| strsim::normalized_damerau_levenshtein(&entry.to_lowercase(), &name);
     let names = entries.flatten().take(2000).map(|entry| entry.file_name().to_string_lossy().into_owned());
     let best = names.map(|entry| (alike(&entry), entry)).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.filter(|(score, _)| *score > 0.6).map(|(_, entry)| format!(" Did you mean {entry}?")).unwrap_or_default()
+    best.filter(|(score, _)| *score > 0.6)
+        .map(|(_, entry)| format!(" Did you mean {}?", spelled(Path::new(&entry))))
+        .unwrap_or_default()
 }

@@ -16,6 +16,8 @@ pub struct Reply {
     pub full: Option<BlobRef>,
     /// The process that goes on running.
     pub background: Option<BackgroundRef>,
+    /// Where the agent's shell stands from now on, as [`ToolResult::cwd`] spells it. Nothing: where it stood before.
+    pub cwd: Option<String>,
     /// Filled in by the path, not by tools.
     pub duration: Duration,
     pub control: Option<Control>,
@@ -49,6 +51,7 @@ impl Reply {
             images: self.images,
             full: self.full,
             background: self.background,
+            cwd: self.cwd,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         }
     }

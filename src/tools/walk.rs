@@ -8,6 +8,7 @@ use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkParallel};
 
 use crate::tools::fence::{Fence, Readable};
+use crate::tools::spelling::spelled;
 
 /// Which files are of interest.
 #[derive(Clone, Debug, Default)]
@@ -33,11 +34,15 @@ impl Start {
         let Readable { path, is_outside } =
             fence.for_reading(path.unwrap_or("."), cwd).map_err(|error| format!("{error}."))?;
         match std::fs::metadata(&path) {
-            Ok(_) => Ok(Self { path, strip: cwd.to_owned(), is_outside }),
+            Ok(kind) if kind.is_file() || kind.is_dir() => Ok(Self { path, strip: cwd.to_owned(), is_outside }),
+            Ok(_) => Err(format!(
+                "{} is neither a file nor a folder but a device, a pipe or a socket.",
+                spelled(fence.shown(&path))
+            )),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(format!("{} does not exist.", fence.shown(&path).display()))
+                Err(format!("{} does not exist.", spelled(fence.shown(&path))))
             }
-            Err(error) => Err(format!("{} cannot be opened: {error}.", path.display())),
+            Err(error) => Err(format!("{} cannot be opened: {error}.", spelled(&path))),
         }
     }
 

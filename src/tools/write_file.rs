@@ -15,6 +15,7 @@ use crate::tools::fence::Slot;
 use crate::tools::names;
 use crate::tools::read_tracker::{ReadTracker, Version};
 use crate::tools::reply::Reply;
+use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
 
 /// Above this, what is replaced is not kept.
@@ -49,7 +50,7 @@ impl Handler for WriteFile {
             Ok(writable) => writable,
             Err(error) => return Reply::error(format!("Not written: {error}.")),
         };
-        let shown = context.fence.shown(&writable.path()).display().to_string();
+        let shown = spelled(context.fence.shown(&writable.path())).into_owned();
         let new = input.content.into_bytes();
         let (bytes, lines) = (new.len() as u64, line_count(&new));
         let not_written =

@@ -185,6 +185,7 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         config,
         toolbox: Arc::new(Fixed(Arc::clone(&tools.registry))),
         notes: Vec::new(),
+        cwd: Arc::clone(&tools.cwd),
         tools: Mutex::default(),
         ids: ids.clone(),
         clock: clock.clone(),

@@ -121,6 +121,7 @@ fn a_missing_and_a_changed_blob_are_named() {
             images: Vec::new(),
             full: None,
             background: None,
+            cwd: None,
             duration_ms: 1,
         };
         project.append(root.id, vec![result.into()]);

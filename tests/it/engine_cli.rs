@@ -211,6 +211,36 @@ fn a_message_waits_until_the_agents_run_and_is_taken_in_once() {
 }
 
 #[test]
+fn an_agents_shell_stands_where_it_stood_also_after_a_restart() {
+    let world = World::new();
+    play(
+        &world,
+        json!([
+            root(json!([])),
+            agent(
+                "Painter",
+                json!([
+                    bash("mkdir -p deep/er && touch deep/er/x && git add . && git commit -qm made && cd deep/er"),
+                    done("passed", "first"),
+                    bash("ls"),
+                    { "when": { "result": "[cwd: deep/er]\nx" }, "calls": [{ "tool": "bash", "input": { "command": "cd ../.." } }] },
+                    done("passed", "second"),
+                    bash("ls; git rm -qr deep; git commit -qm gone"),
+                    { "when": { "result": "exit code: 0\ndeep\n" }, "calls": [{ "tool": "done", "input": { "status": "passed", "result": "third" } }] },
+                ])
+            ),
+        ]),
+    );
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    for round in 1..=3 {
+        assert_eq!(project.run([]).code, 0, "round {round}: {}", project.log("Painter"));
+        assert_eq!(project.node("Painter")["results"].as_array().unwrap().len(), round, "{}", project.log("Painter"));
+        project.mxd(["send", &painter, "Go on."]).ok();
+    }
+}
+
+#[test]
 fn a_message_wakes_a_task_that_has_passed_and_one_that_is_closed_with_its_work() {
     let world = World::new();
     let work = "echo one > file.txt && git add . && git commit -qm 'First round'";

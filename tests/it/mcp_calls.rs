@@ -84,6 +84,10 @@ async fn a_long_answer_is_cut_like_any_other() {
     let reply = servers.call("long", json!({})).await;
     assert!(reply.text.len() < servers.bench.context.limits.reply_bytes + 500);
     assert_eq!(reply.full.unwrap().bytes, 220_000);
+    // More than is read at once: said at once, not when the call's time is up.
+    let reply = servers.call("long", json!({"times": 2_000_000})).await;
+    assert!(reply.is_error && reply.text.contains("its answer has 24.0 MB, and at most 16.8 MB"), "{}", reply.text);
+    assert_eq!(servers.call("echo", json!({"text": "still there"})).await.text, "still there");
     servers.pool.shutdown().await;
 }
 

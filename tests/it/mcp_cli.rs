@@ -129,6 +129,7 @@ fn test_says_what_works_and_what_does_not_and_leaves_nothing_running() {
         assert!(said.out.contains(line), "{line}: {}", said.out);
     }
     assert!(!said.out.contains("opensesame"), "{}", said.out);
+    assert!(!said.out.contains("tried again"), "nobody does after a test: {}", said.out);
     let notes = std::fs::read_to_string(folder.path().join("notes")).unwrap();
     // Two servers write into one file, so their line ends may come late.
     let pids: Vec<i32> =

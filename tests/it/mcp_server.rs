@@ -169,7 +169,10 @@ impl Server {
             "fail" => json!({"content": [{"type": "text", "text": "disk full"}], "isError": true}),
             "empty" => json!({"content": []}),
             "refuse" => return Some(error(id, -32602, "text is missing")),
-            "long" => json!({"content": [{"type": "text", "text": "0123456789\n".repeat(20_000)}]}),
+            "long" => {
+                let times = usize::try_from(input["times"].as_u64().unwrap_or(20_000)).unwrap();
+                json!({"content": [{"type": "text", "text": "0123456789\n".repeat(times)}]})
+            }
             "environment" => {
                 let all: HashMap<String, String> = std::env::vars().collect();
                 let terminal = std::fs::File::open("/dev/tty").is_ok();

@@ -50,6 +50,10 @@ async fn the_folder_is_kept_however_the_command_ends() {
         "cd sub; return 3",
         "cd() { builtin cd \"$@\"; }; cd sub",
         "cd sub; exec >log.txt; echo logged",
+        "cd sub; kill -9 $$",
+        "cd sub; kill $$",
+        "set -x; cd sub; exit 3",
+        "set -ex; cd sub; exec true",
     ];
     for way in ways {
         let bench = Bench::new();
@@ -95,6 +99,18 @@ async fn the_wrapping_does_not_show() {
     let reply =
         bench.bash("exec 5</dev/null; false; echo $?; (exit 7); echo $?; false | true; echo ${PIPESTATUS[0]}").await;
     assert!(reply.text.ends_with("1\n7\n1\n"), "{}", reply.text);
+}
+
+#[tokio::test]
+async fn a_trace_is_that_of_the_command_alone() {
+    for (command, said) in [
+        ("set -x; echo hi", "exit code: 0\n++ echo hi\nhi\n"),
+        ("set -x; mkdir a; cd a; exit 3", "exit code: 3\n[cwd: a]\n++ mkdir a\n++ cd a\n++ exit 3\n"),
+        ("set -x; eval true; exec true", "exit code: 0\n++ eval true\n+++ true\n++ exec true\n"),
+        ("set -v\necho hi", "exit code: 0\necho hi\nhi\n"),
+    ] {
+        assert_eq!(Bench::new().bash(command).await.text, said, "{command}");
+    }
 }
 
 #[tokio::test]
@@ -383,4 +399,25 @@ async fn a_command_that_is_too_long_to_be_passed_leaves_no_file_behind_and_nobod
     let done = bench.completions.recv().await.unwrap();
     assert_eq!((done.exit.code, done.text.trim()), (Some(0), "-rw-------"));
     assert_eq!(left(), 0);
+}
+
+#[tokio::test]
+async fn a_result_says_for_another_life_where_the_shell_went() {
+    let bench = Bench::new();
+    for (command, kept) in [
+        ("mkdir -p sub/deep", None),
+        ("cd sub/deep", Some("sub/deep")),
+        ("pwd; exit 1", None),
+        ("cd /", Some("/")),
+        ("cd -; cd ../..", Some(".")),
+        ("cd sub/deep; rm -r ../deep", None),
+        ("mkdir gone; cd gone", Some("gone")),
+    ] {
+        assert_eq!(bench.bash(command).await.cwd.as_deref(), kept, "{command}");
+    }
+    std::fs::remove_dir(bench.root.join("gone")).unwrap();
+    assert_eq!(bench.bash("true").await.cwd.as_deref(), Some("."));
+    let at = |folder| mxd::tools::Cwd::at(bench.root.clone(), Some(folder));
+    assert_eq!((at("sub/deep").get(), at("/").get()), (bench.root.join("sub/deep"), "/".into()));
+    assert_eq!(at("sub").notice().as_deref(), Some("[cwd: sub]"));
 }

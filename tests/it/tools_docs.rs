@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::engine::door::Door;
 use mxd::engine::tools::{Access, Finish, ProjectEntry, Projects, add};
-use mxd::tools::{Registry, docs};
+use mxd::tools::{Registry, docs, names};
 use tokio::sync::mpsc;
 
 struct NoProjects;
@@ -32,6 +32,14 @@ fn everything() -> Registry {
     let access = Access { door, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(NoProjects)) };
     add(&mut registry, access).unwrap();
     registry
+}
+
+#[test]
+fn every_tool_of_our_own_is_among_the_names() {
+    let registry = everything();
+    let mut known: Vec<_> = registry.iter().map(|tool| names::shown(&tool.spec().name).into_owned()).collect();
+    known.sort_unstable();
+    assert_eq!(known, names::ALL);
 }
 
 #[test]

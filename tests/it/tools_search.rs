@@ -250,3 +250,27 @@ async fn a_name_with_a_line_break_forges_no_line_and_a_circle_of_links_ends() {
     let knot = bench.call("read_file", json!({"files": [{"path": "knot"}]})).await;
     assert!(knot.is_error, "{}", knot.text);
 }
+
+#[tokio::test]
+async fn what_is_neither_file_nor_folder_cannot_be_searched_or_listed() {
+    let bench = tree();
+    bench.bash("mkfifo pipe").await;
+    for path in ["pipe", "/dev/null"] {
+        for reply in [
+            search(&bench, json!({"pattern": "x", "path": path})).await,
+            bench.call("list_files", json!({"path": path})).await,
+        ] {
+            assert!(reply.is_error && reply.text.contains("is neither a file nor a folder"), "{path}: {}", reply.text);
+        }
+    }
+    assert!(!search(&bench, json!({"pattern": "answer"})).await.text.contains("pipe"), "in a walk it is passed over");
+}
+
+#[tokio::test]
+async fn counts_are_whole_however_many_there_are() {
+    let bench = Bench::new();
+    bench.write("many.txt", "needle\n".repeat(50_000));
+    bench.write("more.txt", "needle\n".repeat(30_000));
+    let counted = search(&bench, json!({"pattern": "needle", "mode": "count"})).await;
+    assert_eq!(counted.text, "many.txt:50000\nmore.txt:30000\n[80000 in all]");
+}

@@ -32,6 +32,7 @@ fn result(id: &str, content: Content) -> ToolResult {
         images: Vec::new(),
         full: None,
         background: None,
+        cwd: None,
         duration_ms: 7,
     }
 }

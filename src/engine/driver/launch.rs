@@ -183,6 +183,7 @@ fn setup(
         config,
         toolbox: bench.toolbox,
         notes: ready.notes,
+        cwd: Arc::clone(&bench.context.cwd),
         tools: Mutex::default(),
         ids: parts.ids.clone(),
         clock: Arc::clone(&parts.clock),

@@ -66,8 +66,8 @@ pub(super) async fn bench(
     let context = Context {
         registry,
         gate: Arc::new(Open),
+        cwd: Arc::new(Cwd::at(fence.root().to_owned(), order.cwd.as_deref())),
         fence: Arc::new(fence),
-        cwd: Arc::new(Cwd::new(root.to_owned())),
         reads: Arc::new(ReadTracker::default()),
         jobs: Jobs::new(completed, Arc::clone(&blobs), limits.output_bytes),
         foreground: Arc::new(Foreground::default()),
@@ -160,7 +160,8 @@ fn own_tools(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Reg
 /// cannot even be read.
 fn fence(parts: &Parts, root: &Path, checkout: Checkout) -> std::io::Result<Fence> {
     let mut fence = Fence::new(root)?.with_git_data(&checkout.git_dir)?.with_git_data(&checkout.common)?;
-    for secret in parts.secrets.iter().filter(|path| path.exists()) {
+    // Also one that is not there yet: the person may write it while the agent works.
+    for secret in &parts.secrets {
         fence = fence.hide(secret)?;
     }
     Ok(fence.with_hooks(Arc::new(HookFolders { main: parts.worktrees.main().clone(), here: checkout })))

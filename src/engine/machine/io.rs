@@ -364,6 +364,8 @@ pub struct LaunchOrder {
     /// Every limit that applies, with what was spent of it.
     pub accounts: Vec<AccountOrder>,
     pub hook: Hook,
+    /// Where its shell stood at last: below its folder, or an absolute path. Nothing: at the top of it.
+    pub cwd: Option<String>,
 }
 
 /// What is done with the project's setup hook in a new worktree.

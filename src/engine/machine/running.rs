@@ -170,6 +170,7 @@ impl Machine {
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
             accounts: self.accounts(&node),
             hook: self.lives.get(&task).map(Life::hook).unwrap_or_default(),
+            cwd: self.state(task).and_then(|state| state.whereabouts.folder()).map(str::to_owned),
             node,
         };
         self.out.push(Effect::Launch(Box::new(order)));

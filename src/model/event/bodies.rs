@@ -94,6 +94,10 @@ pub struct ToolResult {
     /// The process that goes on running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundRef>,
+    /// Where the agent's shell stands from now on: below its worktree, `.` for the top of it, or an absolute path. Nothing:
+    /// where it stood before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     pub duration_ms: u64,
 }
 
@@ -108,6 +112,7 @@ impl ToolResult {
             images: Vec::new(),
             full: None,
             background: None,
+            cwd: None,
             duration_ms: 0,
         }
     }

@@ -3,7 +3,8 @@
 //! The command is data for `eval`, never text inside a wrapper: a trailing comment, an open heredoc or an unbalanced
 //! bracket can break nothing but itself. A folder that is not the one it started in is written to a side file after the
 //! command and in an EXIT trap. Where a command may lose both (it says `exec`, sets traps, or reads scripts that could),
-//! a DEBUG trap also writes it whenever it has changed; that costs a little per command, so only those get it.
+//! a DEBUG trap also writes it whenever it has changed; that costs a little per command, so only those get it. What runs
+//! around the command is kept out of the trace of a command that says `set -x`.
 //!
 //! The files are small and ours, so they are read and written in place: a hop to another thread costs more.
 
@@ -15,30 +16,35 @@ use std::path::{Path, PathBuf};
 use crate::process;
 
 /// What runs before and after the command. One line, so that bash's own line numbers are those of the command.
-/// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` whether
-/// the folder needs watching.
+/// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` what watches the
+/// folder, or nothing.
 const AROUND: &str = concat!(
     "__mxd_side=$3; __mxd_last=$PWD; __mxd_save() { [[ . -ef $__mxd_last ]] || ",
     "{ __mxd_last=$PWD; builtin pwd -P >|\"$__mxd_side\"; }; } 2>/dev/null; ",
     "if [[ $2 == file ]]; then __mxd_command=$(<\"$1\"); else __mxd_command=$1; fi; ",
-    "trap __mxd_save EXIT; ",
-    "if [[ $4 == watch ]]; then set -T; ",
-    "trap '[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && __mxd_save || :' DEBUG; fi; ",
-    "set --; eval \"$__mxd_command\"; __mxd_status=$?; trap - DEBUG; __mxd_save || :; exit $__mxd_status",
+    "trap '{ __mxd_save; } 2>/dev/null' EXIT; ",
+    "if [[ -n $4 ]]; then set -T; trap \"$4\" DEBUG; fi; ",
+    "set --; eval \"$__mxd_command\"; ",
+    "{ __mxd_status=$?; set +xv; trap - DEBUG; __mxd_save || :; } 2>/dev/null; exit $__mxd_status",
 );
+
+/// The DEBUG trap. It runs before every command that is watched.
+const WATCH: &str = "[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && __mxd_save || :";
+/// The same where it would be traced, too. It costs twice as much.
+const WATCH_UNTRACED: &str = "{ [[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && __mxd_save || :; } 2>/dev/null";
 
 /// A single argument may have 128 KiB on Linux.
 const LONGEST_ARGUMENT: usize = 100 << 10;
 
 /// Words after which neither the EXIT trap nor the line after the command can be counted on.
-const LOSES_TRAPS: &[&str] = &["exec", "trap", "source", ".", "eval"];
+const LOSES_TRAPS: &[&str] = &["exec", "trap", "source", ".", "eval", "kill"];
 
 /// A command on its way to bash. Its files go with it, so it has to live as long as the command runs.
 pub(super) struct Script {
     argument: OsString,
     is_file: bool,
     side: PathBuf,
-    watch: bool,
+    watch: &'static str,
 }
 
 impl Script {
@@ -59,7 +65,7 @@ impl Script {
         } else {
             command.into()
         };
-        Ok(Self { argument, is_file, side: folder.join(format!("{id}.cwd")), watch: needs_watching(command) })
+        Ok(Self { argument, is_file, side: folder.join(format!("{id}.cwd")), watch: watch(command) })
     }
 
     pub(super) fn arguments(&self) -> Vec<OsString> {
@@ -73,7 +79,7 @@ impl Script {
             self.argument.clone(),
             word(if self.is_file { "file" } else { "" }),
             self.side.clone().into_os_string(),
-            word(if self.watch { "watch" } else { "" }),
+            word(self.watch),
         ]
     }
 
@@ -97,6 +103,12 @@ impl Drop for Script {
     }
 }
 
-fn needs_watching(command: &str) -> bool {
-    command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'\\".contains(c)).any(|word| LOSES_TRAPS.contains(&word))
+/// Returns what watches the folder while a command runs. Nothing: its end tells where it is.
+fn watch(command: &str) -> &'static str {
+    let mut words = command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'\\".contains(c));
+    match (words.any(|word| LOSES_TRAPS.contains(&word)), command.contains("set -")) {
+        (false, _) => "",
+        (true, false) => WATCH,
+        (true, true) => WATCH_UNTRACED,
+    }
 }

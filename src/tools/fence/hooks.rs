@@ -45,15 +45,22 @@ const NAMES: &[&str] = &[
     "update",
 ];
 
+/// Tells whether a path lies in a folder, or would on a file system that takes upper and lower case for one.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    let mut parts = path.components();
+    folder.components().all(|name| parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)))
+}
+
 /// Refuses a real path in the worktree `root` that is, or could be used by, a hook.
 pub(super) fn refuse(hooks: &dyn Hooks, root: &Path, path: &Path) -> Result<(), FenceError> {
     let unknown = |problem: String| FenceError::HooksUnknown { path: path.to_owned(), problem };
     for folder in hooks.folders().map_err(unknown)? {
         let folder = real(&folder).map_err(|error| unknown(error.to_string()))?;
         let is_closed = if folder == root {
-            path.strip_prefix(root).is_ok_and(|below| NAMES.iter().any(|name| below == Path::new(name)))
+            path.strip_prefix(root)
+                .is_ok_and(|below| NAMES.iter().any(|name| below.as_os_str().eq_ignore_ascii_case(name)))
         } else {
-            folder.starts_with(root) && path.starts_with(&folder)
+            folder.starts_with(root) && is_below(path, &folder)
         };
         if is_closed {
             return Err(FenceError::Hook { path: path.to_owned(), folder });

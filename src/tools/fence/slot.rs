@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
 use super::Writable;
 use crate::tools::read_tracker::Version;
+use crate::tools::spelling::spelled;
 
 /// A file's place. Blocking, as everything below it.
 #[derive(Debug)]
@@ -174,7 +175,7 @@ fn refused(error: rustix::io::Errno, name: &OsStr) -> io::Error {
     match error {
         rustix::io::Errno::LOOP => io::Error::other(format!(
             "\"{}\" became a symbolic link while it was being opened; nothing was done",
-            name.display()
+            spelled(Path::new(name))
         )),
         other => other.into(),
     }

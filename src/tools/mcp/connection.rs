@@ -9,6 +9,7 @@ use rmcp::model::{
     ProtocolVersion,
 };
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RoleClient, RunningService};
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{Peer, ServiceError};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::base::{sanitize, text};
 use crate::config::Server;
 use crate::process::{Exit, Process};
+use crate::tools::mcp::answers::{self, Answers};
 use crate::tools::mcp::client::Client;
 use crate::tools::mcp::failure::{chain, complaint, seconds, unsent};
 use crate::tools::mcp::offers::Offers;
@@ -217,7 +219,8 @@ impl Attempt<'_> {
         let is_first = !matches!(lifecycle, ClientLifecycleMode::Initialize);
         let (process, met) = match transport::open(name, server, self.options, self.redactor).map_err(final_refusal)? {
             Line::Stdio(process, pipes) => {
-                let meeting = client.serve_with_lifecycle((pipes.output, pipes.input), lifecycle);
+                let line = AsyncRwTransport::new_client(Answers::new(pipes.output), pipes.input);
+                let meeting = client.serve_with_lifecycle(line.with_max_line_length(answers::LONGEST), lifecycle);
                 let met = self.within(meeting).await;
                 (Some(process), met)
             }

@@ -17,6 +17,7 @@ use rmcp::transport::streamable_http_client::{
 use crate::base::Secret;
 use crate::config::settings::Endpoint;
 use crate::net;
+use crate::tools::mcp::answers::LONGEST;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
@@ -24,8 +25,6 @@ const REDIRECTS: usize = 5;
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// How many calls may wait for the headers of their answer at once.
 const CONCURRENT: usize = 256;
-/// The longest message that a stream of events may hold.
-const LONGEST_EVENT: usize = 16 << 20;
 
 /// Returns the way to the server at `url`.
 pub(super) fn transport(
@@ -43,7 +42,7 @@ pub(super) fn transport(
     let caller = Caller(client(url, &sent)?);
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.expose())
         .max_concurrent_requests(CONCURRENT)
-        .max_sse_event_size(LONGEST_EVENT);
+        .max_sse_event_size(LONGEST);
     let mut retries = ExponentialBackoff::default();
     retries.max_delay = Some(LONGEST_RETRY);
     config.retry_config = Arc::new(retries);
@@ -100,7 +99,7 @@ impl StreamableHttpClient for Caller {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Answered {
-        let most = LONGEST_EVENT;
+        let most = LONGEST;
         self.post_message_with_max_sse_event_size(uri, message, session_id, auth_header, custom_headers, most).await
     }
 

@@ -12,6 +12,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use ignore::{DirEntry, WalkState};
 
 use super::{Input, Mode};
+use crate::base::sanitize;
 use crate::base::text::{self, count};
 use crate::tools::context::Tokens;
 use crate::tools::fence::Fence;
@@ -45,7 +46,7 @@ pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Toke
             }
             match entry {
                 Ok(entry) => search_entry(&entry, &mut searcher, &matcher, start, input.mode, tokens, gathered),
-                Err(error) => gathered.fail(&error.to_string()),
+                Err(error) => gathered.fail(&sanitize::line(&error.to_string())),
             }
             WalkState::Continue
         })
@@ -191,7 +192,7 @@ impl Gathered {
         }
         let mut out = String::new();
         if start.is_outside {
-            let _ = writeln!(out, "[{} is outside the worktree]", start.path.display());
+            let _ = writeln!(out, "[{} is outside the worktree]", spelled(&start.path));
         }
         let searched = count(files, "file", "files");
         if found.is_empty() {
@@ -277,9 +278,16 @@ struct Hits<'a> {
 }
 
 impl Hits<'_> {
-    /// Counts one more line. Tells whether there was room for it, and a reason to go on.
+    /// Counts one more line. Tells whether there was room for it, and a reason to go on. Where lines are only counted, a
+    /// file takes the room of one.
     fn take(&mut self) -> bool {
-        if self.tokens.is_cancelled() || self.gathered.lines.fetch_add(1, Ordering::Relaxed) >= GATHERED {
+        if self.tokens.is_cancelled() {
+            return false;
+        }
+        if self.mode == Mode::Count && self.taken > 0 {
+            return true;
+        }
+        if self.gathered.lines.fetch_add(1, Ordering::Relaxed) >= GATHERED {
             return false;
         }
         self.taken += 1;

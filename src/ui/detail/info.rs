@@ -29,7 +29,7 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
     page.line("profile", sanitize::line(&node.profile));
     page.some("branch", node.branch.as_deref());
     page.some("worktree", node.worktree.as_ref().map(|path| path.display().to_string()).as_deref());
-    page.some("folder", node.cwd.as_ref().map(|path| path.display().to_string()).as_deref());
+    page.some("folder", task.cwd.as_deref());
     match node.recurring {
         Recurring::None => {}
         Recurring::Reset => page.line("recurring", "each round starts empty"),

@@ -176,6 +176,7 @@ fn result(id: &str, name: &str, text: &str, millis: u64, is_error: bool) -> Body
         images: Vec::new(),
         full: None,
         background: None,
+        cwd: None,
         duration_ms: millis,
     })
 }

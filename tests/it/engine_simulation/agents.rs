@@ -297,6 +297,7 @@ impl World {
             images: Vec::new(),
             full: None,
             background: process,
+            cwd: None,
             duration_ms: 1,
         };
         Input::ToolFinished { result: Box::new(result), control }

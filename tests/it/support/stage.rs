@@ -234,6 +234,7 @@ impl Stage {
             worktree: root,
             toolbox: Arc::new(Fixed(Arc::clone(&registry))),
             notes: Vec::new(),
+            cwd: Arc::clone(&context.cwd),
             tools: Mutex::default(),
             ids: self.ids.clone(),
             clock: Arc::clone(&self.clock),

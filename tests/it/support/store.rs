@@ -157,6 +157,7 @@ pub fn result(call: &str) -> Body {
         images: Vec::new(),
         full: None,
         background: None,
+        cwd: None,
         duration_ms: 3,
     }
     .into()

@@ -195,7 +195,6 @@ impl Machine {
             node.status = Status::Pending;
             node.worktree = None;
             node.branch = None;
-            node.cwd = None;
             node.round = matches!(edit.asker, Asker::Round).then_some(now);
             node.edited_by = edit.actor.editor();
             node.updated_at = now;

@@ -173,6 +173,7 @@ impl World {
             images: Vec::new(),
             full: None,
             background: None,
+            cwd: None,
             duration_ms: 1,
         };
         let is_done = call.name == names::wire(names::DONE);
