@@ -1,6 +1,7 @@
 //! What is said to an agent while it does something else.
 
 use super::*;
+use crate::model::event::Event;
 
 #[test]
 fn a_message_during_a_response_is_read_with_the_next_request() {
@@ -135,6 +136,8 @@ fn a_wish_to_compact_that_cannot_be_met_is_dropped_when_the_person_says_so() {
         // Its sleep was ended for the summary, so it is told and goes on.
         let wanted = if answer == "Stop" { "nothing" } else { "model" };
         assert_eq!(bench.machine.waits_for(), wanted, "{answer}");
+        let failed = |event: &Event| matches!(&event.body, Body::RunEnded(ended) if !ended.result.is_empty());
+        assert!(!bench.log.iter().any(failed), "{answer}: the work itself did not fail");
     }
 }
 
