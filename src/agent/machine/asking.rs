@@ -50,6 +50,19 @@ impl About {
         }
     }
 
+    /// Returns what came of the work where the person answers that it is to stop.
+    fn given_up(self) -> &'static str {
+        match self {
+            Self::Provider(_) => "Its model could not be reached, and the person left it at that.",
+            Self::Stopped => "Its model did not go on, and the person left it at that.",
+            Self::Budget => "Its budget is spent, and the person left it at that.",
+            Self::Price => "What its model costs is not known, and the person left it at that.",
+            Self::Loop => "It did the same again and again, and the person left it at that.",
+            Self::TurnLimit => "It has had as many turns as it may have, and the person left it at that.",
+            Self::Compaction => "Its conversation could not be summarised, and the person left it at that.",
+        }
+    }
+
     fn choices(self) -> &'static [&'static str] {
         match self {
             Self::Provider(_) => &[RETRY, STOP],
@@ -211,8 +224,11 @@ impl Machine {
         let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
         if is(STOP) {
             let exit = Exit::Interrupted(InterruptReason::Stopped);
-            let mut bodies: Vec<Body> = self.unwished(about).into_iter().collect();
-            bodies.push(RunEnded::from(exit.clone()).into());
+            let unwished = self.unwished(about);
+            // Whoever waits for this task would wait for ever. A summary that was only wished for is no part of its work.
+            let result = if unwished.is_some() { "" } else { about.given_up() };
+            let ended = RunEnded { result: result.to_owned(), ..RunEnded::from(exit.clone()) };
+            let bodies = unwished.into_iter().chain([ended.into()]).collect();
             return self.save(bodies, Then::End(exit));
         }
         // A summary that the person wished for while the agent slept: it sleeps on, whatever becomes of that.

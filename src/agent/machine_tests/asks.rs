@@ -1,6 +1,7 @@
 //! Every Ask of a run's own, and what each of its answers does.
 
 use super::*;
+use crate::model::event::RunEnded;
 
 /// Returns a run that waits for the answer to an Ask of this kind.
 fn asking(kind: AskKind) -> Bench {
@@ -41,6 +42,14 @@ fn asking(kind: AskKind) -> Bench {
     bench
 }
 
+fn ended(bench: &Bench) -> RunEnded {
+    let ended = bench.log.iter().rev().find_map(|event| match &event.body {
+        Body::RunEnded(ended) => Some(ended.clone()),
+        _ => None,
+    });
+    ended.expect("the run ended")
+}
+
 const OWN: [AskKind; 6] = [
     AskKind::RetriesExhausted,
     AskKind::ModelStopped,
@@ -62,6 +71,11 @@ fn every_choice_of_every_ask_leads_somewhere() {
             assert!(bench.asked().is_none(), "{kind:?} {choice}");
             if choice == "Stop" {
                 assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)), "{kind:?}");
+                let result = ended(&bench).result;
+                assert!(
+                    result.ends_with("and the person left it at that."),
+                    "the task above is told: {kind:?} {result}"
+                );
                 continue;
             }
             assert_eq!((bench.machine.waits_for(), bench.requests()), ("model", before + 1), "{kind:?} {choice}");

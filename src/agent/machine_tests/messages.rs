@@ -1,6 +1,7 @@
 //! What is said to an agent while it does something else.
 
 use super::*;
+use crate::model::event::Event;
 
 #[test]
 fn a_message_during_a_response_is_read_with_the_next_request() {
@@ -141,6 +142,8 @@ fn a_wish_to_compact_that_cannot_be_met_is_dropped_when_the_person_says_so() {
         assert_eq!(bench.machine.waits_for(), wanted, "{answer}");
         let woken = bench.results().iter().any(|(call, ..)| *call == "y");
         assert_eq!(woken, wanted == "model", "{answer}");
+        let failed = |event: &Event| matches!(&event.body, Body::RunEnded(ended) if !ended.result.is_empty());
+        assert!(!bench.log.iter().any(failed), "{answer}: the work itself did not fail");
     }
 }
 

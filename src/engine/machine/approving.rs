@@ -2,6 +2,7 @@
 //! follows from the entry, so a restart asks nothing twice and a changed entry asks anew.
 
 use crate::base::{AskId, Fault, TaskId};
+use crate::engine::machine::asking::one_of_its_choices;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Unapproved};
 use crate::model::ask::AskMode;
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
@@ -76,11 +77,7 @@ impl Machine {
         let approved = match answer.choice {
             Some(0) => true,
             Some(_) => false,
-            None => {
-                return Err(Fault::user("this question is answered with one of its choices")
-                    .hint(format!("1: {APPROVE}"))
-                    .hint(format!("2: {DECLINE}")));
-            }
+            None => return Err(one_of_its_choices(ask)),
         };
         self.answering.insert(ask.id);
         let ticket = self.number();

@@ -119,6 +119,10 @@ impl Machine {
         if ask.kind == AskKind::McpApproval {
             return self.decide(ticket, task, &ask, answer);
         }
+        // Nobody reads these words: a "no" must not be taken for a "try again".
+        if matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook) && answer.choice.is_none() {
+            return Err(one_of_its_choices(&ask));
+        }
         self.record_answer(now, task, &ask, answer, Some(ticket));
         Ok(())
     }
@@ -226,6 +230,13 @@ fn failure_id(ask: AskId) -> MessageId {
 
 fn is_cancel(answer: &Answer) -> bool {
     answer.text.trim().eq_ignore_ascii_case(CANCEL)
+}
+
+/// Says that words of one's own are no answer to a question, and what is.
+pub(super) fn one_of_its_choices(ask: &Ask) -> Fault {
+    let fault = Fault::user("this question is answered with one of its choices");
+    let choices = ask.choices.iter().zip(1..);
+    choices.fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {choice}")))
 }
 
 /// Understands what a person said to an Ask: a choice by its number, by its words, or something else.

@@ -233,3 +233,28 @@ fn a_worktree_that_was_given_up_is_told_above_once_whatever_is_killed_in_between
     }
     assert!(answered_before >= 3, "the answer was on the disk before {answered_before} of the crashes");
 }
+
+#[test]
+fn words_that_are_no_choice_do_not_start_what_could_not_be_started() {
+    let failures = [
+        LaunchFailure::Refused("no model".to_owned()),
+        LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() },
+    ];
+    for failure in failures {
+        let mut rig = Rig::new();
+        let task = rig.make(rig.root(), "Task");
+        rig.send(task, "begin");
+        rig.feed(Input::LaunchFailed { task, failure });
+        rig.effects.clear();
+        let ask = rig.only_ask(task).id;
+        for words in ["no", "0", "leave"] {
+            let refused = rig.command(Command::Answer { task, ask, reply: Reply::Text(words.to_owned()) });
+            let said = refused.unwrap().unwrap_err();
+            assert!(said.message.contains("one of its choices") && said.hints[0] == "1: Try again", "{said:?}");
+        }
+        assert!(rig.launched().is_empty() && rig.only_ask(task).id == ask);
+        let reply = Reply::Text(" leave IT ".to_owned());
+        assert_eq!(rig.command(Command::Answer { task, ask, reply }), Some(Ok(Outcome::Done)));
+        assert!(!rig.launched().contains(&task) && rig.view(task).asks.is_empty());
+    }
+}

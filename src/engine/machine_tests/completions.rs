@@ -1,6 +1,7 @@
 use super::*;
+use crate::agent::driver::Ending;
 use crate::engine::request::Request;
-use crate::model::event::MessagesConsumed;
+use crate::model::event::{InterruptReason, MessagesConsumed, RunEnded};
 
 /// A sub task at work below a root that has nothing to do.
 fn at_work() -> (Rig, TaskId, TaskId) {
@@ -255,5 +256,19 @@ fn a_failure_that_a_crash_cut_short_is_told_once() {
         assert_eq!(rig.completions(root), [(task, Verdict::Failed)], "{told}");
         assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Failed, 1), "{told}");
         assert_eq!(rig.only_ask(task).question, "\"Task\" could not be started. Try again?");
+    }
+}
+
+#[test]
+fn a_task_that_the_person_gave_up_when_asked_is_told_above_and_one_that_they_stopped_is_not() {
+    for (result, status, told) in [("It could not.", Status::Failed, 1), ("", Status::InProgress, 0)] {
+        let (mut rig, root, task) = at_work();
+        let exit = Exit::Interrupted(InterruptReason::Stopped);
+        rig.run_writes(task, vec![RunEnded { result: result.to_owned(), ..RunEnded::from(exit.clone()) }.into()]);
+        rig.feed(Input::RunOver { task, ending: Ok(Ending::Exited(exit)) });
+        for _ in 0..2 {
+            assert_eq!((rig.status(task), rig.completions(root).len()), (status, told), "{result:?}");
+            rig.crash();
+        }
     }
 }
