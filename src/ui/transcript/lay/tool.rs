@@ -17,6 +17,8 @@ use crate::ui::words;
 
 /// The rows of live output that are shown while a command runs.
 const LIVE_ROWS: usize = 12;
+/// The most bytes of a new file that are laid out.
+const CREATED: usize = 64 * 1024;
 
 /// What it means that a call has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +103,11 @@ fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
         (Some(full), _) => rows.extend(printed(full, page)),
         (None, Some(result)) => {
             rows.extend(printed(content(result).trim_end(), page));
+            // What a file held before is not known here, but what it holds now is.
+            let written = tool.asked.as_ref().filter(|_| shown_name(&tool.name) == "write_file" && !result.is_error);
+            if let Some(content) = written.and_then(|asked| field(asked.input.as_str(), "content")) {
+                rows.extend(long(text::prefix(&content, CREATED), Role::Text, page));
+            }
             if let Some(blob) = tool.blob() {
                 let more = format!("{} {} in all: the pager shows it", page.glyphs.ellipsis, text::size(blob.bytes));
                 rows.push(Row::new(vec![Span::decoration(more, Role::Faint)]));
@@ -147,15 +154,26 @@ fn note(tool: &Tool) -> Vec<Span> {
     spans
 }
 
-/// Returns the diff that an edit answers with, if it does.
+/// Returns what an edit changed, if it did: the diff that it answers with, or for a new file all of its lines.
 fn edited(tool: &Tool) -> Option<FileDiff> {
     let result = tool.result.as_ref().filter(|result| !result.is_error)?;
-    if !matches!(shown_name(&tool.name).as_ref(), "edit_file" | "write_file") {
+    let name = shown_name(&tool.name);
+    if !matches!(name.as_ref(), "edit_file" | "write_file") {
         return None;
     }
     let words = content(result);
+    if name == "write_file" && words.starts_with("Created ") {
+        return created(tool);
+    }
     let start = words.find("\n--- ")?;
     diff::parse(&words[start + 1..]).into_iter().next()
+}
+
+fn created(tool: &Tool) -> Option<FileDiff> {
+    let input = tool.asked.as_ref()?.input.as_str();
+    let (path, content) = (field(input, "path")?, field(input, "content")?);
+    let shown = FileDiff::between(&path, "", text::prefix(&content, CREATED), 0);
+    Some(FileDiff { counted: Some((content.lines().count(), 0)), ..shown })
 }
 
 /// Returns the part of a tool's name that a person reads: `bash`, or `server/tool`.
