@@ -22,8 +22,12 @@ fn asked(change: impl FnOnce(&mut Ask)) -> Kind {
 }
 
 fn wrote(content: &str, result: &str) -> Kind {
-    let (call, name) = ("c1".to_owned(), "mcp__mxd__write_file".to_owned());
-    let input = Json::of(&serde_json::json!({ "path": "src/new.py", "content": content })).unwrap();
+    called("write_file", &serde_json::json!({ "path": "src/new.py", "content": content }), result)
+}
+
+fn called(name: &str, input: &serde_json::Value, result: &str) -> Kind {
+    let (call, name) = ("c1".to_owned(), format!("mcp__mxd__{name}"));
+    let input = Json::of(input).unwrap();
     Kind::Tool(Box::new(Tool {
         asked: Some(ToolUse { call: call.clone(), name: name.clone(), input, malformed: None }),
         result: Some(ToolResult {
@@ -117,4 +121,16 @@ fn lines_of_one_sort_stand_close_and_others_apart() {
     assert_eq!(air(call(), notice("all of it")), 0);
     assert_eq!(air(notice(""), notice("")), 0);
     assert_eq!(air(call(), notice("")), 1, "what may be a paragraph is none of the lines above it");
+}
+
+#[test]
+fn what_a_tool_was_asked_is_written_as_a_person_would() {
+    let input = serde_json::json!({ "status": "passed", "result": "Both faults are gone.\nTwelve tests pass." });
+    let rows = shown(called("done", &input, "Not done: one of your questions waits."), 30, true);
+    let text = rows.join("\n");
+    assert!(text.contains("status: passed") && text.contains("Twelve tests pass."), "{text}");
+    assert!(!text.contains('{') && !text.contains("\\n"), "{text}");
+    assert!(text.contains("Not done: one of your") && text.contains("questions waits."), "between words: {text}");
+    let rows = shown(called("yield", &serde_json::json!({}), "Something came."), 60, true);
+    assert!(rows.len() == 2 && rows[1].contains("Something came."), "{rows:#?}");
 }
