@@ -23,7 +23,7 @@ pub use ansi::AnsiText;
 pub use diff::{DiffRows, FileDiff};
 pub use document::Document;
 pub use markdown::StreamingMarkdown;
-pub use page::Page;
+pub use page::{MEASURE, Page};
 pub use row::{Ink, Row, Span};
 
 /// Returns the role of a task that a person has marked.

@@ -15,11 +15,12 @@ use crate::model::Live;
 use crate::model::event::BackgroundRef;
 use crate::model::live::{Activity, Channel};
 use crate::model::message::{Message, Source};
+use crate::model::search::{Found, Hit, Place};
 use crate::term::Terminal;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::setup::Offered;
 use crate::ui::testing::{Ids, Screen, snapshot, story};
-use crate::ui::{Msg, ProjectChoice, Settings};
+use crate::ui::{Effect, Msg, ProjectChoice, Settings, review};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 const DEPTHS: [ColourDepth; 3] = [ColourDepth::True, ColourDepth::Ansi16, ColourDepth::None];
@@ -31,6 +32,17 @@ const SCENES: &[Scene] = &[
     ("main", login),
     ("ask", |screen| {
         login(screen);
+        screen.keys("ctrl-n");
+    }),
+    ("ask-detail", |screen| {
+        login(screen);
+        let task = screen.ids().callback;
+        change(screen, task, |view| {
+            view.asks[0].detail =
+                "There are **two** places:\n\n- `routes.rs` has all the others\n- the plugin has none yet".to_owned();
+            view.asks[0].choices[0] =
+                "Beside the other routes, where everybody who looks for one looks first".to_owned();
+        });
         screen.keys("ctrl-n");
     }),
     ("ask-list", |screen| {
@@ -185,6 +197,35 @@ const SCENES: &[Scene] = &[
         login(screen);
         screen.keys("ctrl-t ctrl-t").typed("stop that, look at the other file first");
     }),
+    ("diff", reviewed),
+    ("diff-beside", |screen| {
+        reviewed(screen);
+        screen.keys("|");
+    }),
+    ("find", |screen| {
+        login(screen);
+        screen.keys("esc S").typed("store");
+        let asked = screen.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Search { question } => Some(question.clone()),
+            _ => None,
+        });
+        let (login, store) = (screen.ids().login, screen.ids().store);
+        let hit = |task, title: &str, place, excerpt: &str| Hit {
+            task,
+            title: title.to_owned(),
+            event: None,
+            place,
+            at: screen.now,
+            excerpt: excerpt.to_owned(),
+            marks: excerpt.match_indices("store").map(|(at, word)| at..at + word.len()).collect(),
+            rewound: false,
+        };
+        let hits = vec![
+            hit(store, "token store", Place::Title, "token store"),
+            hit(login, "add oauth login", Place::Message, "use the existing session store, please"),
+        ];
+        screen.msg(Msg::Found { asked: asked.unwrap(), found: Ok(Found { hits, more: false }) });
+    }),
     ("help", |screen| {
         login(screen);
         screen.keys("esc ?");
@@ -302,6 +343,22 @@ fn login(screen: &mut Screen) {
     let text = "    Checking session v0.1.0\n".to_owned();
     let live = Live::OutputChunk { call: "4".to_owned(), channel: Channel::Output, text };
     screen.engine(Update::Live { task, live });
+}
+
+/// The changes of a task, with the keys in them.
+fn reviewed(screen: &mut Screen) {
+    login(screen);
+    screen.keys("esc d");
+    let asked = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::LoadDiff { task, request } => Some((*task, *request)),
+        _ => None,
+    });
+    let (task, request) = asked.unwrap();
+    let answer = Ok(review::testing::answer(review::testing::files()));
+    screen.msg(Msg::Diff { task, request, answer });
+    if screen.size.0 >= 100 {
+        screen.keys("tab tab");
+    }
 }
 
 /// The task with a session in which everything happens.

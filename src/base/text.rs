@@ -12,11 +12,10 @@ pub fn suffix(text: &str, bytes: usize) -> &str {
 
 /// Returns the first line of `text`, cut to `chars` characters with an ellipsis where something is missing.
 pub fn headline(text: &str, chars: usize) -> String {
-    let text = text.trim_start();
+    let text = text.trim();
     let line = text.lines().next().unwrap_or_default();
-    let whole = line.chars().count() <= chars && line.len() == text.trim_end().len();
-    if whole {
-        return line.trim_end().to_owned();
+    if line.chars().count() <= chars && line.len() == text.len() {
+        return line.to_owned();
     }
     let mut cut: String = line.chars().take(chars.saturating_sub(1)).collect();
     cut.truncate(cut.trim_end().len());

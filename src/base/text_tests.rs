@@ -18,6 +18,7 @@ fn a_headline_shows_that_it_is_not_everything() {
     assert_eq!(headline("one line\n", 20), "one line");
     assert_eq!(headline("one\ntwo", 20), "one…");
     assert_eq!(headline("abcdef", 4), "abc…");
+    assert_eq!(headline("all of it \n", 20), "all of it", "nothing is missing but a space");
     assert_eq!(headline("", 4), "");
 }
 

@@ -303,8 +303,11 @@ fn list_tasks(out: &mut Console, front: &Front, at: TaskId) -> Result<(), Failur
 }
 
 fn list_asks(out: &mut Console, front: &Front) -> Result<(), Failure> {
-    let Some((_, ask)) = front.first_ask() else { return Ok(()) };
-    out.line(&format!("? {}", ask.question))?;
+    let Some((_, title, ask)) = front.asks().next() else { return Ok(()) };
+    out.line(&format!("? {}: {}", text::headline(title, 60), ask.question))?;
+    for line in ask.detail.trim().lines() {
+        out.line(&format!("    {line}"))?;
+    }
     for (choice, number) in ask.choices.iter().zip(1..) {
         out.line(&format!("  {number}. {choice}"))?;
     }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::text::MEASURE;
 use crate::text::row::copied;
 use crate::theme::{Glyphs, Role};
 
@@ -278,4 +279,14 @@ fn the_words_of_a_text_are_one_line_without_marks() {
     assert_eq!(words(""), "");
     assert_eq!(words("\u{1b}[31mred\tapple"), words("\u{1b}[31mred apple"));
     assert!(!words("\u{1b}[31mred").contains('\u{1b}'));
+}
+
+#[test]
+fn sentences_are_no_wider_than_can_be_read_and_code_is_as_wide_as_it_is() {
+    let source = format!("{}\n\n- {}\n\n```\n{}\n```\n", "word ".repeat(80), "item ".repeat(80), "x".repeat(250));
+    let rows = render(&source, page(300));
+    let widest = |letter: char| rows.iter().filter(|row| row.shown().contains(letter)).map(Row::width).max();
+    assert!(widest('w').is_some_and(|width| width <= MEASURE && width > MEASURE - 8), "{:?}", widest('w'));
+    assert!(widest('m').is_some_and(|width| width <= MEASURE && width > MEASURE - 8), "{:?}", widest('m'));
+    assert!(widest('x').is_some_and(|width| width >= 250), "{:?}", widest('x'));
 }

@@ -62,7 +62,7 @@ roles! {
     Ok "ok" < Text, PLAIN, "It worked";
     Warn "warn" < Text, BOLD, "Look at this soon";
     Error "error" < Text, BOLD, "It failed";
-    Ask "ask" < Warn, BOLD_REVERSED, "Something waits for the person";
+    Ask "ask" < Warn, BOLD_UNDERLINED, "Something waits for the person";
     Working "working" < Accent, BOLD, "An agent is at work";
     Waiting "waiting" < Muted, PLAIN, "An agent waits for something else than the person";
     Idle "idle" < Muted, PLAIN, "Nothing is going on";

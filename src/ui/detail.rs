@@ -13,4 +13,4 @@ mod view;
 pub use pages::page_rows;
 pub use state::{State, Tab};
 pub use tails::Tails;
-pub use view::{With, head_note, split_search, view};
+pub use view::{With, head_note, split_foot, view};

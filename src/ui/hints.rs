@@ -11,10 +11,13 @@ use crate::model::message::Source;
 use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, TABLE};
+use crate::ui::detail::Tab;
 use crate::ui::layer::{BoardKind, Layer, Pick, Prompt, PromptFor};
+use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::paint::{self, Edge};
+use crate::ui::transcript::Kind;
 use crate::ui::words;
 
 /// One of them: what it does, its key, and a word or two.
@@ -193,13 +196,19 @@ fn named(key: &str) -> String {
     }
 }
 
+/// Returns the entry of the transcript that was gone to, if that is what is looked at.
+fn gone_to(model: &Model) -> Option<&Kind> {
+    let transcript = model.detail.transcript(model.selected()).filter(|_| model.detail.tab == Tab::Transcript);
+    transcript?.gone_to().map(|entry| &entry.kind)
+}
+
 /// Tells whether an action would do anything now.
 fn is_useful(action: Action, model: &Model) -> bool {
     let task = model.world.task(model.selected());
     match action {
         // Who looks on sends nothing.
         Action::Send => model.settings.read_only.is_none(),
-        Action::NextAsk => !model.asks.is_empty() && model.focus != crate::ui::layout::Pane::Asks,
+        Action::NextAsk => !model.asks.is_empty() && model.focus != Pane::Asks,
         Action::Interrupt => task.is_some_and(TaskView::is_working),
         // One that sleeps or waits goes on by itself.
         Action::Resume => task.is_some_and(|task| match task.node.status {
@@ -211,8 +220,10 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from == Source::User)),
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
         // On the board Enter goes there too.
-        Action::GoToTask => !matches!(model.layers.last(), Some(Layer::Board(_))),
-        Action::Open => model.focus != crate::ui::layout::Pane::Asks || !model.asks.is_open(),
+        Action::GoToTask if matches!(model.layers.last(), Some(Layer::Board(_))) => false,
+        Action::GoToTask => model.focus != Pane::Detail || gone_to(model).is_some_and(|kind| kind.other().is_some()),
+        Action::UnfoldEntry => gone_to(model).is_none_or(Kind::folds),
+        Action::Open => model.focus != Pane::Asks || !model.asks.is_open(),
         Action::AcceptDraft | Action::ChooseProfile => {
             matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))
         }

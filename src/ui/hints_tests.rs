@@ -63,3 +63,22 @@ fn the_key_that_lets_a_task_work_is_called_by_what_it_does() {
     screen.select(ids.failed);
     assert!(bottom(&screen).contains("R resume"), "{}", bottom(&screen));
 }
+
+#[test]
+fn a_key_is_offered_on_an_entry_only_where_it_does_something() {
+    let mut screen = Screen::new(120, 16);
+    let task = screen.ids().login;
+    screen.select(task).keys("esc enter g g");
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        let transcript = screen.model.detail.transcript(task).unwrap();
+        let Some(entry) = transcript.gone_to() else { break };
+        let (folds, leads) = (entry.kind.folds(), entry.kind.other().is_some());
+        let line = bottom(&screen);
+        assert_eq!(line.contains("Enter unfold"), folds, "{:?}: {line}", entry.kind);
+        assert_eq!(line.contains("o go to task"), leads, "{:?}: {line}", entry.kind);
+        seen.insert((folds, leads));
+        screen.keys("J");
+    }
+    assert!(seen.len() > 1, "{seen:?}");
+}

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
@@ -43,6 +43,13 @@ pub fn right(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style
 
 /// Gives every cell of `area` a style, keeping what is in it.
 pub fn tint(buffer: &mut Buffer, area: Rect, style: Style) {
+    // Turned over, every colour of a letter would be a patch of its own: the row is one bar, and words and signs say
+    // the rest.
+    let style = if style.add_modifier.contains(Modifier::REVERSED) && style.fg.is_none() {
+        style.fg(Color::Reset).remove_modifier(Modifier::DIM)
+    } else {
+        style
+    };
     buffer.set_style(area.intersection(buffer.area), style);
 }
 

@@ -20,4 +20,4 @@ pub use lay::{Page, last_printed, plain, prose};
 pub use moves::Target;
 pub use search::{Direction, Progress};
 pub use state::{PAGE, Transcript};
-pub use view::{Company, View, view};
+pub use view::{Company, View, foot, has_foot, view};

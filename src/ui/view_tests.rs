@@ -5,8 +5,8 @@ use crate::engine::update::{Level, Update};
 use crate::model::Live;
 use crate::model::live::Channel;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
-use crate::ui::Msg;
 use crate::ui::testing::Screen;
+use crate::ui::{Effect, Msg};
 
 fn login(columns: u16, rows: u16) -> Screen {
     let mut screen = Screen::new(columns, rows);
@@ -140,5 +140,83 @@ fn no_dialog_breaks_on_a_screen_of_any_small_size() {
             screen.resize(120, 40);
             assert!(screen.text().lines().count() == 40, "{keys} at {columns}x{rows}");
         }
+    }
+}
+
+#[test]
+fn a_selection_that_is_turned_over_is_one_bar_whatever_stands_in_it() {
+    for depth in [ColourDepth::Ansi16, ColourDepth::None] {
+        let mut screen = login(80, 24);
+        screen.keys("esc");
+        let palette = crate::theme::builtin::named("terminal-16").unwrap();
+        screen.theme = Theme::new(&palette, depth, &Glyphs::UNICODE);
+        let row = screen.text().lines().position(|line| line.contains("add oauth login")).unwrap();
+        let buffer = screen.buffer();
+        let looks: std::collections::BTreeSet<_> = (0..80)
+            .map(|x| &buffer[(x, u16::try_from(row).unwrap())])
+            .map(|cell| {
+                format!("{:?} {:?} {:?}", cell.fg, cell.bg, cell.modifier & (Modifier::REVERSED | Modifier::DIM))
+            })
+            .collect();
+        assert_eq!(looks.len(), 1, "{depth:?}: {looks:?}");
+        assert!(looks.iter().all(|look| look.contains("REVERSED")), "{looks:?}");
+    }
+}
+
+#[test]
+fn without_colour_only_the_open_tab_is_turned_over() {
+    let mut screen = login(80, 24);
+    screen.keys("esc");
+    screen.theme = Theme::standard(Appearance::Dark, ColourDepth::None, &Glyphs::UNICODE);
+    let buffer = screen.buffer();
+    let turned: String = (0..80)
+        .map(|x| &buffer[(x, 1)])
+        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
+        .map(ratatui::buffer::Cell::symbol)
+        .collect();
+    assert_eq!(turned.trim(), "tasks");
+}
+
+#[test]
+fn that_one_is_not_at_the_end_is_said_on_a_line_that_hides_nothing() {
+    for (columns, rows) in [(120, 24), (80, 20)] {
+        let mut screen = login(columns, rows);
+        screen.keys("esc enter k k");
+        let text = screen.text();
+        let note = text.lines().find(|line| line.contains("not following")).unwrap_or_else(|| panic!("{text}"));
+        let beside = &note[..note.find("not following").unwrap()];
+        let pane = beside.rsplit('│').next().unwrap();
+        assert_eq!(pane.trim(), "", "{text}");
+        screen.keys("G");
+        assert!(!screen.shows("not following"), "{}", screen.text());
+    }
+}
+
+#[test]
+fn a_long_path_in_the_info_is_read_and_copied_to_its_end() {
+    let mut screen = login(80, 24);
+    let mut task = screen.task(screen.ids().login).clone();
+    let path = format!("/home/ann/{}/end-of-it", "deep/".repeat(20));
+    task.node.worktree = Some(path.clone().into());
+    screen.engine(Update::Task { task: Box::new(task) });
+    screen.keys("esc 4");
+    assert!(screen.shows("end-of-it"), "{}", screen.text());
+    screen.effects.clear();
+    screen.keys("y y");
+    let copied =
+        screen.effects.iter().any(|effect| matches!(effect, Effect::Copy { text, .. } if text.contains(&path)));
+    assert!(copied, "{:?}", screen.effects);
+}
+
+#[test]
+fn what_is_unfolded_or_chosen_at_the_end_stays_in_sight() {
+    for keys in ["esc enter enter", "esc enter v"] {
+        let mut screen = Screen::new(120, 16);
+        let task = screen.ids().login;
+        screen.select(task).keys(keys);
+        let text = screen.text();
+        assert!(text.contains("● bash  cargo clippy"), "{keys}: {text}");
+        assert!(text.contains("not following"), "{keys}: {text}");
+        assert!(keys.ends_with('v') || text.contains("no output"), "{keys}: {text}");
     }
 }

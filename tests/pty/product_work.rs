@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::product::{agent, bash, call, look_on, open, project, root, say};
+use crate::support::picture::text;
+use crate::support::product::{agent, bash, call, look_on, mxd, open, project, root, say};
 use crate::support::{Session, World};
 
 /// Waits until a file is there.
@@ -245,4 +246,21 @@ fn a_second_screen_looks_on_and_changes_nothing() {
         !open(&world, 120, 40).wait_for_text("1 asks you").contains("Take the second one"),
         "no draft of the onlooker"
     );
+}
+
+#[test]
+fn a_question_is_read_as_lines_with_who_asks_it_and_what_was_found() {
+    let question =
+        json!({ "question": "Which greeting?", "detail": "Both are used elsewhere.", "choices": ["Hello", "Hi"] });
+    let world = project(&json!([root(&json!([call("clarify", &question)]))]));
+    let mut session = Session::start(&world, mxd(), &["--plain"], 120, 40);
+    session.wait_for_text("Matrix on calc");
+    session.send(b"Greet.\r");
+    session.wait_for_text("? orchestrator: Which greeting?");
+    session.wait_for_text("    Both are used elsewhere.");
+    session.wait_for_text("  2. Hi");
+    session.send(b"2\r");
+    session.wait_for("the answer to be read", |screen| text(screen).matches("I have read it.").count() > 1);
+    session.send(b"/quit\r");
+    assert_eq!(session.wait_for_end().code, 0);
 }

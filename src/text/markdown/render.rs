@@ -18,6 +18,16 @@ pub fn append(block: &Block, page: Page, rows: &mut Vec<Row>) {
     if !rows.is_empty() {
         rows.push(Row::blank());
     }
+    let page = match block {
+        Block::Code { .. } | Block::Table(_) => page,
+        Block::Heading { .. }
+        | Block::Paragraph(_)
+        | Block::Html(_)
+        | Block::Rule
+        | Block::Quote { .. }
+        | Block::List { .. }
+        | Block::Footnote { .. } => page.for_reading(),
+    };
     rows.extend(block_rows(block, page, 0));
 }
 

@@ -98,21 +98,29 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
         let lines = visible.lines().map(|line| vec![Span::new(line.to_owned(), role)]);
         lines.flat_map(|line| wrap::spans(&line, room, &indent, &indent, Break::Words)).collect::<Vec<_>>()
     };
-    let question = if ask.kind == AskKind::Clarify {
-        let rows = markdown::render(&ask.question, Page::new(room.saturating_sub(3), cx.theme.glyphs));
+    // What agents write is Markdown; everything else is as it stands.
+    let prose = |text: &str| {
+        let rows = markdown::render(text, Page::new(room.saturating_sub(3), cx.theme.glyphs));
         let indented = |row: Row| Row { spans: indent.iter().cloned().chain(row.spans).collect(), ..row };
-        rows.into_iter().map(indented).collect()
-    } else {
-        paragraph(&ask.question, Role::Text)
+        rows.into_iter().map(indented).collect::<Vec<_>>()
     };
+    let is_prose = ask.kind == AskKind::Clarify;
+    let question = if is_prose { prose(&ask.question) } else { paragraph(&ask.question, Role::Text) };
     out.extend(question.into_iter().map(|row| plain(ask.id, row)));
-    let detail = paragraph(ask.detail.trim(), Role::Muted);
+    let detail = ask.detail.trim();
+    let detail = if is_prose { prose(detail) } else { paragraph(detail, Role::Muted) };
+    if is_prose && !detail.is_empty() {
+        out.push(plain(ask.id, Row::blank()));
+    }
     let hidden = detail.len().saturating_sub(DETAIL_ROWS);
     out.extend(detail.into_iter().take(DETAIL_ROWS).map(|row| plain(ask.id, row)));
     if hidden > 0 {
         let more =
             format!("   {} {} more in the transcript", cx.theme.glyphs.ellipsis, text::count(hidden, "line", "lines"));
         out.push(plain(ask.id, Row::of(more, Role::Faint)));
+    }
+    if is_prose && !ask.detail.trim().is_empty() && !ask.choices.is_empty() {
+        out.push(plain(ask.id, Row::blank()));
     }
     for (number, choice) in ask.choices.iter().enumerate() {
         let default = ask.default.as_deref() == Some(choice.as_str());

@@ -30,3 +30,37 @@ fn what_is_no_prose_is_shown_as_it_stands() {
     screen.keys("ctrl-n");
     assert!(screen.shows("Which **greeting** for `main`?") && screen.shows("__init__"), "{}", screen.text());
 }
+
+#[test]
+fn what_an_agent_found_out_is_read_without_its_markup_in_the_pane_and_in_the_transcript() {
+    for (columns, rows) in [(120, 40), (80, 24)] {
+        let mut screen = asking(columns, rows, AskKind::Clarify);
+        let callback = screen.ids().callback;
+        let mut task = screen.task(callback).clone();
+        task.asks[0].detail = "Found **three** ways:\n\n1. by `name`\n2. by __id__".to_owned();
+        screen.engine(Update::Task { task: Box::new(task) });
+        screen.keys("ctrl-n");
+        assert!(screen.shows("Found three ways:") && screen.shows("1. by name"), "{}", screen.text());
+        assert!(!screen.shows("**") && !screen.shows("`name`"), "{}", screen.text());
+    }
+}
+
+#[test]
+fn the_strip_says_what_the_key_opens_although_an_earlier_question_came_later() {
+    let mut screen = Screen::new(80, 24);
+    let ids = screen.ids();
+    let chosen = screen.model.asks.chosen().unwrap().0;
+    assert_eq!(chosen, ids.callback);
+    let mut above = screen.task(ids.login).clone();
+    let mut ask = screen.task(ids.callback).asks[0].clone();
+    ask.id = crate::base::AskId::from_ulid(ulid::Ulid::from_parts(9, 9));
+    ask.question = "The one further up?".to_owned();
+    above.asks.push(ask);
+    screen.engine(Update::Task { task: Box::new(above) });
+    assert_eq!(screen.model.asks.items()[0].0, ids.login, "it is first in the list");
+    let strip = screen.text().lines().find(|line| line.contains("answers")).unwrap().to_owned();
+    screen.keys("ctrl-n");
+    let opened = screen.model.asks.chosen().unwrap().0;
+    let title = screen.model.world.title(opened);
+    assert!(strip.contains(&title), "{strip}: {title}");
+}

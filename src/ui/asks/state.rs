@@ -121,8 +121,8 @@ impl State {
         self.writing = false;
     }
 
-    /// Goes on to the next question that has been neither put aside nor answered, and opens it.
-    pub fn open_next(&mut self) -> bool {
+    /// Returns the next question that has been neither put aside nor answered: what [`Self::open_next`] opens.
+    pub fn next(&self) -> Option<(TaskId, AskId)> {
         let from = match self.place() {
             // The chosen one is next if it has not been looked at.
             Some(place) if self.open => place + 1,
@@ -131,8 +131,12 @@ impl State {
         };
         let fresh = |(_, id): &&(TaskId, AskId)| !self.later.contains(id) && !self.sent.contains(id);
         let after = self.items.iter().skip(from).find(fresh);
-        let next = after.or_else(|| self.items.iter().find(fresh)).or(self.items.first());
-        let Some((_, id)) = next.copied() else { return false };
+        after.or_else(|| self.items.iter().find(fresh)).or(self.items.first()).copied()
+    }
+
+    /// Goes on to the next question, and opens it.
+    pub fn open_next(&mut self) -> bool {
+        let Some((_, id)) = self.next() else { return false };
         self.open(id);
         true
     }

@@ -49,11 +49,8 @@ pub fn view(
 /// Says in one line who asks what, and which key leads there.
 pub fn strip(state: &State, world: &World, cx: &Cx<'_>, key: &str, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    let first = state.items().iter().find(|(_, ask)| !state.is_later(*ask)).or_else(|| state.items().first());
-    let Some((task, ask)) = first.and_then(|(task, id)| Some((*task, world.ask(*id)?.1))).filter(|_| !area.is_empty())
-    else {
-        return;
-    };
+    let next = state.next().and_then(|(task, id)| Some((task, world.ask(id)?.1)));
+    let Some((task, ask)) = next.filter(|_| !area.is_empty()) else { return };
     let more = match state.len() {
         0 | 1 => String::new(),
         count => format!(" +{}", count - 1),

@@ -5,6 +5,7 @@ use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::fold::Part;
 use crate::model::message::Source;
 use crate::model::task::Recurring;
+use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
 use crate::ui::detail::Tails;
@@ -46,7 +47,7 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
     if !task.processes.is_empty() {
         page.heading("processes");
         for process in &task.processes {
-            page.line(&process.id, sanitize::line(&process.command));
+            page.line(&process.id, text::headline(&sanitize::line(&process.command), COMMAND));
             page.tail(tails.of(node.id, &process.id));
         }
     }
@@ -167,6 +168,9 @@ fn money(page: &mut Sheet<'_>, task: &TaskView, world: &World) {
     }
 }
 
+/// The most characters of a command that are shown.
+const COMMAND: usize = 400;
+
 /// The columns of a bar.
 const CELLS: usize = 20;
 
@@ -190,11 +194,11 @@ impl Sheet<'_> {
     }
 
     fn line(&mut self, label: &str, value: impl Into<String>) {
-        let mut spans = Self::label(label);
-        spans.push(Span::new(width::visible(&value.into()).into_owned(), Role::Text));
-        let mut row = Row::new(spans);
-        row.truncate(self.columns.saturating_sub(1), self.cx.theme.glyphs.ellipsis);
-        self.rows.push(row);
+        // A path or a reason that is cut helps nobody: what does not fit goes on below.
+        let value = [Span::new(width::visible(&value.into()).into_owned(), Role::Text)];
+        let columns = self.columns.saturating_sub(1);
+        let below = [Span::decoration(" ".repeat(LABEL + 4), Role::Text)];
+        self.rows.extend(wrap::spans(&value, columns, &Self::label(label), &below, Break::Words));
     }
 
     fn some(&mut self, label: &str, value: Option<&str>) {

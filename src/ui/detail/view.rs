@@ -28,7 +28,7 @@ pub struct With<'a> {
 /// Draws the open tab of a task into `area`. Returns where the cursor is, if something is being written there.
 pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let task = with.transcript.task.filter(|_| !area.is_empty())?;
-    let (area, search) = split_search(state, task, area);
+    let (area, foot) = split_foot(state, task, area);
     let mut cursor = None;
     match state.tab {
         Tab::Transcript => {
@@ -47,37 +47,55 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
             draw_rows(&rows, state.top, &state.search.shown().to_lowercase(), cx, area, buffer);
         }
     }
-    if let Some((line, text, writing)) = search {
-        let theme = cx.theme;
-        let end = paint::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
-        let room = usize::from(line.right().saturating_sub(end + 2));
-        let end = buffer.set_stringn(end, line.y, width::suffix(&text, room).0, room, theme.style(Role::Text)).0;
-        let hunting = state.tab == Tab::Transcript
-            && state.transcript(task.node.id).is_some_and(|transcript| transcript.search().is_hunting());
-        if hunting {
-            paint::text(buffer, line, (end + 2 - line.x, 0), "still looking", theme.style(Role::Muted));
-        }
-        if writing && end < line.right() {
-            buffer.set_style(Rect { x: end, width: 1, ..line }, theme.style(Role::Cursor));
-        }
+    if let Some(line) = foot {
+        draw_foot(state, task, with, cx, line, buffer);
     }
     cursor
 }
 
-/// Splits off the line of the search, if there is one: where, what, and whether it is being written.
-pub fn split_search(state: &State, task: &TaskView, area: Rect) -> (Rect, Option<(Rect, String, bool)>) {
+/// Draws what is being looked for, and what a transcript has to say.
+fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let transcript = state.transcript(task.node.id).filter(|_| state.tab == Tab::Transcript);
+    let mut taken = 0;
+    if let Some((text, writing)) = search(state, task) {
+        let mut end = paint::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
+        let room = usize::from(line.right().saturating_sub(end + 2));
+        end = buffer.set_stringn(end, line.y, width::suffix(text, room).0, room, theme.style(Role::Text)).0;
+        if writing && end < line.right() {
+            buffer.set_style(Rect { x: end, width: 1, ..line }, theme.style(Role::Cursor));
+        }
+        if transcript.is_some_and(|transcript| transcript.search().is_hunting()) {
+            end = paint::text(buffer, line, (end + 2 - line.x, 0), "still looking", theme.style(Role::Muted));
+        }
+        taken = (end + 2).saturating_sub(line.x);
+    }
+    if let Some(transcript) = transcript {
+        transcript::foot(transcript, with.transcript, cx, taken, line, buffer);
+    }
+}
+
+/// Returns what is being looked for in the open tab, and whether it is being written.
+fn search<'a>(state: &'a State, task: &TaskView) -> Option<(&'a str, bool)> {
     let (text, writing) = match state.tab {
-        Tab::Transcript => match state.transcript(task.node.id) {
-            Some(transcript) => (transcript.search().field.shown().to_owned(), transcript.search().writing),
-            None => return (area, None),
-        },
-        Tab::Diff | Tab::Description | Tab::Info | Tab::Log => (state.search.shown().to_owned(), state.searching),
+        Tab::Transcript => {
+            let search = state.transcript(task.node.id)?.search();
+            (search.field.shown(), search.writing)
+        }
+        Tab::Diff | Tab::Description | Tab::Info | Tab::Log => (state.search.shown(), state.searching),
     };
-    if (text.is_empty() && !writing) || area.height < 4 {
+    (writing || !text.is_empty()).then_some((text, writing))
+}
+
+/// Splits off the last line, where there is something to say on it: a line of its own hides nothing that is read.
+pub fn split_foot(state: &State, task: &TaskView, area: Rect) -> (Rect, Option<Rect>) {
+    let transcript = state.transcript(task.node.id).filter(|_| state.tab == Tab::Transcript);
+    let told = transcript.is_some_and(|transcript| transcript::has_foot(transcript, task));
+    if area.height < 4 || !(told || search(state, task).is_some()) {
         return (area, None);
     }
     let upper = Rect { height: area.height - 1, ..area };
-    (upper, Some((Rect { y: upper.bottom(), height: 1, ..area }, text, writing)))
+    (upper, Some(Rect { y: upper.bottom(), height: 1, ..area }))
 }
 
 fn draw_rows(rows: &[Row], top: usize, needle: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {

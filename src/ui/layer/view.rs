@@ -11,7 +11,7 @@ use crate::theme::Role;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::layer::{
-    Board, BoardKind, Chooser, Confirm, Layer, Prompt, PromptFor, find_view, merge_view, rewind_view,
+    Board, BoardKind, Chooser, Confirm, Layer, Pick, Prompt, PromptFor, find_view, merge_view, rewind_view,
 };
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -179,7 +179,12 @@ fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> 
                 let (item, ranges) = items[*at];
                 let note = paint::fit(&item.note, usize::from(list.width) / 2, theme.glyphs).into_owned();
                 let room = usize::from(list.width).saturating_sub(width::of(&note) + 6);
-                let mut label = words::Row::of(width::visible(&item.label).into_owned(), Role::Text);
+                // A colour is chosen by how it looks.
+                let role = match item.pick {
+                    Pick::Colour(_, Some(colour)) => words::mark_role(colour),
+                    _ => Role::Text,
+                };
+                let mut label = words::Row::of(width::visible(&item.label).into_owned(), role);
                 ranges.iter().for_each(|range| label.mark(range.clone(), Role::Match));
                 label.truncate(room, theme.glyphs.ellipsis);
                 let inner = Rect { x: row.x + 3, width: row.width.saturating_sub(3), ..row };

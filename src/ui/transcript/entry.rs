@@ -7,7 +7,7 @@ use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::model::ask::{Answer, Ask};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{CompactTrigger, ErrorNote, ToolResult, Verdict};
-use crate::model::{BlobRef, Image};
+use crate::model::{BlobRef, Content, Image};
 
 /// Names an entry. Entries of the log come first, in its order; what is still being made comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,10 +155,19 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Returns the task that a call speaks of: the one written to, changed or closed.
+    /// Returns the task that a call speaks of: the one written to, changed or closed, or the one that it made.
     pub fn other(&self) -> Option<TaskId> {
         let input: serde_json::Value = serde_json::from_str(self.asked.as_ref()?.input.as_str()).ok()?;
-        ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok())
+        let named = ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok());
+        named.or_else(|| self.made())
+    }
+
+    /// Returns the task that the result says was made.
+    fn made(&self) -> Option<TaskId> {
+        let Content::Text { text } = &self.result.as_ref().filter(|result| !result.is_error)?.content else {
+            return None;
+        };
+        text.strip_prefix("Created task ")?.split(' ').next()?.parse().ok()
     }
 
     /// Returns where the whole output is, if the result has only a part of it.
@@ -191,11 +200,22 @@ impl Output {
     }
 }
 
+/// What stands in lines close to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// One line with something behind it.
+    Deed,
+    /// A line or a few that say everything.
+    Remark,
+}
+
 impl Kind {
-    /// Tells whether it is one line that stands close to its neighbours.
-    pub fn is_compact(&self) -> bool {
+    /// Returns which lines it stands close to: those of its own sort. Nothing: there is air around it.
+    pub fn sort(&self) -> Option<Sort> {
         match self {
-            Self::Tool(_) | Self::Notice { .. } | Self::Thinking { .. } | Self::Writing { .. } => true,
+            Self::Tool(_) | Self::Thinking { .. } | Self::Writing { .. } => Some(Sort::Deed),
+            // With nothing behind it, every word is said at once: that may be a paragraph.
+            Self::Notice { more, .. } => Some(if more.is_empty() { Sort::Remark } else { Sort::Deed }),
             Self::Said { .. }
             | Self::Text { .. }
             | Self::Letter { .. }
@@ -204,7 +224,7 @@ impl Kind {
             | Self::Ask { .. }
             | Self::Compaction { .. }
             | Self::Error(_)
-            | Self::Separator { .. } => false,
+            | Self::Separator { .. } => None,
         }
     }
 
@@ -222,6 +242,22 @@ impl Kind {
             | Self::Separator { .. }
             | Self::Notice { .. }
             | Self::Writing { .. } => false,
+        }
+    }
+
+    /// Tells whether there is more of it than is seen while it is folded.
+    pub fn folds(&self) -> bool {
+        match self {
+            Self::Tool(_) | Self::Letter { .. } | Self::Completion { .. } | Self::Done { .. } | Self::Notice { .. } => {
+                true
+            }
+            Self::Thinking { hidden, .. } => !hidden,
+            Self::Compaction { done, .. } => done.is_some(),
+            // One that waits opens where it is answered.
+            Self::Ask { answer, withdrawn, .. } => answer.is_none() && withdrawn.is_none(),
+            Self::Said { .. } | Self::Text { .. } | Self::Error(_) | Self::Separator { .. } | Self::Writing { .. } => {
+                false
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use crate::base::{sanitize, text};
 use crate::model::ask::{AnsweredBy, Ask, AskKind};
 use crate::model::event::{CompactTrigger, ErrorNote, Verdict};
 use crate::text::width::{self, Cut};
+use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
 use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone};
@@ -94,7 +95,7 @@ pub fn lead(before: Option<&Entry>, entry: &Entry, page: &Page<'_>) -> Vec<Row> 
         rows.push(Row::blank());
         rows.push(rule(&words::day(entry.at, page.zone), page));
         rows.push(Row::blank());
-    } else if !(before.kind.is_compact() && entry.kind.is_compact()) {
+    } else if before.kind.sort().is_none() || before.kind.sort() != entry.kind.sort() {
         rows.push(Row::blank());
     }
     rows
@@ -220,15 +221,23 @@ fn question(ask: &Ask, pending: bool, page: &Page<'_>) -> Vec<Row> {
     } else {
         plain(&ask.question, if pending { Role::Strong } else { Role::Text }, page.room())
     };
-    rows.extend(plain(ask.detail.trim(), Role::Muted, page.room()));
+    let detail = ask.detail.trim();
+    if ask.kind == AskKind::Clarify && !detail.is_empty() {
+        // What agents write is Markdown.
+        rows.push(Row::blank());
+        rows.extend(prose(detail, page));
+        if pending && !ask.choices.is_empty() {
+            rows.push(Row::blank());
+        }
+    } else {
+        rows.extend(plain(detail, Role::Muted, page.room()));
+    }
     if pending {
         for (number, choice) in ask.choices.iter().enumerate() {
-            let mut row = Row::new(vec![
-                Span::decoration(format!("{} ", number + 1), Role::Key),
-                Span::new(sanitize::line(choice).into_owned(), Role::Text),
-            ]);
-            row.truncate(page.room(), page.glyphs.ellipsis);
-            rows.push(row);
+            let key = [Span::decoration(format!("{} ", number + 1), Role::Key)];
+            let rest = [Span::decoration("  ", Role::Text)];
+            let choice = [Span::new(sanitize::line(choice).into_owned(), Role::Text)];
+            rows.extend(wrap::spans(&choice, page.room(), &key, &rest, Break::Words));
         }
     }
     gutter(rows, page.glyphs.ask, role)
@@ -288,7 +297,7 @@ fn notice(tone: Tone, text: &str, more: &str, page: &Page<'_>) -> Vec<Row> {
         one_line(sign, role, vec![Span::new(text, role)], Vec::new(), page)
     };
     if page.unfolded && !more.is_empty() {
-        rows.extend(gutter(prose::long(more, Role::Muted, page), " ", Role::Text));
+        rows.extend(gutter(prose::told(more, Role::Muted, page), " ", Role::Text));
     }
     rows
 }
@@ -303,3 +312,7 @@ fn fold(mut rows: Vec<Row>, most: usize, page: &Page<'_>) -> Vec<Row> {
     }
     rows
 }
+
+#[cfg(test)]
+#[path = "lay_tests.rs"]
+mod tests;

@@ -1,5 +1,8 @@
 //! The events of a session as a list: when, what type, and the gist of it in one line.
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::base::{EventId, Timestamp, sanitize, text};
 use crate::model::{Body, Content, Event};
 
@@ -40,12 +43,12 @@ fn gist(body: &Body) -> String {
             let cost = it.cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
             format!("{} read, {} written, {cost}", it.tokens.context(), it.tokens.output)
         }
-        Body::TurnEnded(it) => format!("{:?}", it.stop),
-        Body::CompactStarted(it) => format!("{:?}", it.trigger),
+        Body::TurnEnded(it) => name(&it.stop),
+        Body::CompactStarted(it) => name(&it.trigger),
         Body::CompactMarker(it) => format!("{} to {} tokens", it.tokens_before, it.tokens_after),
         Body::ForkMarker(it) => brief(&it.title),
         Body::RunStarted(it) => format!("{} {}", brief(&it.profile), brief(&it.model)),
-        Body::RunEnded(it) => format!("{:?}", it.exit),
+        Body::RunEnded(it) => name(&it.exit),
         Body::DoneNotified(it) => brief(&it.result),
         Body::AskRaised(it) => brief(&it.question),
         Body::AskAnswered(it) => brief(&it.answer.text),
@@ -55,10 +58,19 @@ fn gist(body: &Body) -> String {
         Body::BudgetExceeded(it) => format!("{} of {}", it.spent, it.limit),
         Body::Error(it) => brief(&it.message),
         Body::Repaired(it) => brief(&it.steps.join("; ")),
-        Body::HeadMoved(it) => format!("{:?}", it.reason),
+        Body::HeadMoved(it) => name(&it.reason),
         Body::Snapshot(it) => brief(&it.tree),
         Body::Work(it) => brief(&it.to_string()),
         Body::TaskChanged(_) => String::new(),
         Body::Unknown(it) => brief(it.body.as_str()),
+    }
+}
+
+/// Returns a word of an event as its file has it.
+fn name(word: &impl Serialize) -> String {
+    match serde_json::to_value(word) {
+        Ok(Value::String(name)) => sanitize::line(&name).into_owned(),
+        Ok(value) => text::headline(&sanitize::line(&value.to_string()), GIST),
+        Err(_) => String::new(),
     }
 }

@@ -2,6 +2,7 @@
 //! rows; and what is copied.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use crate::text::{markdown, row};
 use crate::ui::transcript::entry::{Entry, Id, Kind};
@@ -84,6 +85,11 @@ impl Transcript {
     /// Tells whether an entry was gone to, so that keys act on it and not on whatever is last.
     pub fn has_cursor(&self) -> bool {
         self.cursor.is_some()
+    }
+
+    /// Returns the entry that was gone to, if one was.
+    pub fn gone_to(&self) -> Option<&Entry> {
+        self.cursor.and_then(|id| self.index_of(id)).and_then(|index| self.entry(index))
     }
 
     /// Returns the entry that keys act on.
@@ -179,11 +185,22 @@ impl Transcript {
         self.cursor = Some(id);
         if following {
             // What is unfolded is to be read: its beginning stays in sight.
-            self.follow = false;
-            self.anchor = self.anchor_at(top, page);
-            self.reveal(Anchor { id, row: 0 }, page, height);
+            let head = self.spot(Anchor { id, row: 0 }, page);
+            let last = Measured { transcript: self, page }.height(head.entry).saturating_sub(1);
+            self.stay(top, head..=Spot { row: last, ..head }, page, height);
         }
         Some(id)
+    }
+
+    /// Leaves the end for `top`, or for what lies so far below it that `rows` are in sight, the first of them above all.
+    fn stay(&mut self, top: Spot, rows: RangeInclusive<Spot>, page: &Page<'_>, height: usize) {
+        let measured = Measured { transcript: self, page };
+        // The last row will say that this is not the end.
+        let above = isize::try_from(height.saturating_sub(2)).unwrap_or(0);
+        let lowest = viewport::travel(&measured, *rows.end(), -above);
+        let to = top.max(lowest).min(*rows.start());
+        self.anchor = self.anchor_at(to, page);
+        self.follow = false;
     }
 
     pub fn unfold_all(&mut self) {
@@ -210,9 +227,11 @@ impl Transcript {
         let top = self.top(page, height);
         let row =
             if index == top.entry { top.row.max(self.lead(index, page).len()) } else { self.lead(index, page).len() };
-        if let Some(anchor) = self.anchor_at(Spot { entry: index, row }, page) {
-            self.anchor = self.anchor_at(top, page);
-            self.follow = false;
+        let spot = Spot { entry: index, row };
+        if let Some(anchor) = self.anchor_at(spot, page) {
+            if self.follow {
+                self.stay(top, spot..=spot, page, height);
+            }
             self.select = Some((anchor, anchor));
         }
     }

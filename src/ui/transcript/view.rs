@@ -95,7 +95,6 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
         }
         index += 1;
     }
-    footer(transcript, with, cx, area, buffer);
     if !transcript.fits(&page, height) {
         // Rows are not counted for this: where one is among the entries says enough.
         let shown = (index - top.entry).min(transcript.entry_count().saturating_sub(1)).max(1);
@@ -121,41 +120,50 @@ fn running(entry: &crate::ui::transcript::entry::Entry, with: View<'_>, cx: &Cx<
     }
 }
 
-/// Says on the last row what cannot be seen from here: that one is not at the end, or that something is tried again.
-fn footer(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
-    let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-    if let Some(retry) = with.task.and_then(|task| task.retry.as_ref()) {
-        return retrying(retry, cx, last, buffer);
+/// Tells whether there is something to say on a line of its own below the transcript, see [`foot`].
+pub fn has_foot(transcript: &Transcript, task: &TaskView) -> bool {
+    transcript.entry_count() > 0 && (!transcript.is_following() || task.retry.is_some())
+}
+
+/// Says on a line of its own what cannot be seen from here: that something is tried again, and that one is not at the
+/// end. Where `taken` columns are used for something else already, only the nearer of the two.
+pub fn foot(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, taken: u16, line: Rect, buffer: &mut Buffer) {
+    let room = Rect { x: line.x + taken, width: line.width.saturating_sub(taken + 1), ..line };
+    let retry = with.task.and_then(|task| task.retry.as_ref()).map(|retry| (retrying(retry, cx), Role::Warn));
+    let away = (!transcript.is_following()).then(|| (away(transcript, with, cx), Role::Muted));
+    let (left, right) = if taken == 0 { (retry, away) } else { (None, away.or(retry)) };
+    let mut columns = usize::from(room.width);
+    if let Some((words, role)) = right {
+        let words = paint::fit(&words, columns, cx.theme.glyphs);
+        columns -= usize::from(paint::right(buffer, room, 0, &words, cx.theme.style(role)));
     }
-    if transcript.is_following() {
-        return;
+    if let Some((words, role)) = left {
+        let words = paint::fit(&words, columns.saturating_sub(3), cx.theme.glyphs);
+        paint::text(buffer, room, (1, 0), &words, cx.theme.style(role));
     }
-    let words = match transcript.unseen {
-        0 => format!(" not following: {} goes to the end ", with.end),
+}
+
+fn away(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>) -> String {
+    match transcript.unseen {
+        0 => format!("not following: {} goes to the end", with.end),
         new => format!(
-            " {} {} below: {} goes there ",
+            "{} {} below: {} goes there",
             cx.theme.glyphs.arrow_down,
             text::count(new, "new entry", "new entries"),
             with.end
         ),
-    };
-    let inner = Rect { width: last.width.saturating_sub(2), ..last };
-    paint::right(buffer, inner, 0, &words, cx.theme.style(Role::Chip));
+    }
 }
 
-fn retrying(retry: &Retry, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
-    let reason = crate::base::sanitize::line(&retry.reason);
-    let words = format!(
-        " {} {}: again in {}, {} of {} ",
+fn retrying(retry: &Retry, cx: &Cx<'_>) -> String {
+    format!(
+        "{} {}: again in {}, {} of {}",
         cx.theme.glyphs.recurring,
-        reason,
+        crate::base::sanitize::line(&retry.reason),
         words::remaining(retry.until, cx.now),
         retry.attempt,
         retry.of
-    );
-    let words = paint::fit(&words, usize::from(line.width), cx.theme.glyphs);
-    paint::clear(buffer, line, cx.theme, Role::Background);
-    paint::text(buffer, line, (0, 0), &words, cx.theme.style(Role::Warn));
+    )
 }
 
 fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {

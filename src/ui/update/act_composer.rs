@@ -15,6 +15,8 @@ use crate::ui::update::{Out, act, act_review};
 
 /// How many completions are offered at most.
 const OFFERS: usize = 30;
+/// How many files are offered before the tasks.
+const FILES_FIRST: usize = 5;
 
 pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
@@ -87,25 +89,31 @@ fn set_popup(model: &mut Model, trigger: Trigger, start: usize, query: String, o
 
 fn commands(query: &str) -> Vec<Offer> {
     let query = query.to_lowercase();
+    let starts = |words: &str| words.split(' ').any(|word| word.to_lowercase().starts_with(&query));
+    let fit = |entry: &Entry| match entry.name.find(&query) {
+        Some(0) => Some(0),
+        Some(_) => Some(1),
+        // Who does not know the name may know the thing.
+        None => starts(entry.help).then_some(2),
+    };
     let offered = TABLE.iter().filter(|entry| entry.in_palette());
-    let entries = offered.filter(|entry| entry.name.contains(&query));
-    let offers = entries.map(|entry| Offer {
+    let mut found: Vec<_> = offered.filter_map(|entry| Some((fit(entry)?, entry))).collect();
+    found.sort_by_key(|(fit, _)| *fit);
+    let offers = found.into_iter().take(OFFERS).map(|(_, entry)| Offer {
         label: format!("/{}", entry.name),
         note: entry.help.to_owned(),
         insert: format!("/{}", entry.name),
         action: Some(entry.action),
     });
-    let mut offers: Vec<_> = offers.collect();
-    offers.sort_by_key(|offer| !offer.label[1..].starts_with(&query));
-    offers.truncate(OFFERS);
-    offers
+    offers.collect()
 }
 
 fn tasks(model: &Model, query: &str) -> Vec<Offer> {
     let query = query.to_lowercase();
-    let fits = model.world.tasks().filter(|task| {
-        !query.is_empty() && task.node.title.to_lowercase().contains(&query) && task.node.id != model.selected()
-    });
+    let fits = model
+        .world
+        .tasks()
+        .filter(|task| task.node.title.to_lowercase().contains(&query) && task.node.id != model.selected());
     let offers = fits.take(5).map(|task| {
         let title = model.world.title(task.node.id);
         Offer {
@@ -137,7 +145,10 @@ pub fn files(model: &mut Model, task: TaskId, query: &str, paths: Vec<String>) {
             action: None,
         })
         .collect();
-    offers.extend(tasks(model, query));
+    // The first few of both are in sight at once.
+    let tasks = tasks(model, query);
+    let at = offers.len().min(FILES_FIRST);
+    offers.splice(at..at, tasks);
     set_popup(model, Trigger::Mention, start, now, offers);
 }
 

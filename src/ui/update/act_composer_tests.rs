@@ -83,3 +83,27 @@ fn a_picture_that_is_mentioned_is_attached_too() {
     answer(&mut screen, "docs/shot.png", Err(Fault::user("it is no picture")));
     assert_eq!(screen.text().matches("docs/shot.png").count(), 1, "{}", screen.text());
 }
+
+#[test]
+fn a_command_is_found_by_what_it_does_too() {
+    let mut screen = Screen::new(120, 40);
+    screen.typed("/them");
+    assert!(screen.shows("/settings"), "{}", screen.text());
+    screen.keys("ctrl-c").typed("/st");
+    let text = screen.text();
+    assert!(text.find("/stop ").unwrap() < text.find("/verify").unwrap_or(usize::MAX), "names come first: {text}");
+}
+
+#[test]
+fn an_at_sign_offers_files_and_tasks_together() {
+    let mut screen = Screen::new(120, 40);
+    let task = screen.model.selected();
+    screen.typed("@");
+    assert!(screen.shows("docs"), "{}", screen.text());
+    let paths = (0..30).map(|number| format!("src/file{number}.rs")).collect();
+    screen.msg(Msg::Files { task, query: String::new(), paths });
+    let popup = screen.model.composer.popup.as_ref().unwrap();
+    let place = |label: &str| popup.offers.iter().position(|offer| offer.label == label);
+    assert_eq!(place("src/file4.rs"), Some(4));
+    assert!(place("docs").is_some_and(|at| (5..10).contains(&at)), "{:?}", popup.offers);
+}

@@ -1,6 +1,7 @@
 //! Stopping agents and leaving. Whatever would stop several of them asks first.
 
 use crate::engine::command::{Command, StopScope};
+use crate::engine::snapshot::TaskView;
 use crate::engine::update::Level;
 use crate::ui::action::Action;
 use crate::ui::effect::Effect;
@@ -39,7 +40,12 @@ pub fn cancel(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         leave(model, cx, out);
     } else {
         model.quitting = Some(cx.now.later(TWICE));
-        let words = format!("once more to quit; {} interrupts the agent", model.key_of(Action::Interrupt));
+        let works = model.world.task(task).is_some_and(TaskView::is_working);
+        let words = if works {
+            format!("once more to quit; {} interrupts the agent", model.key_of(Action::Interrupt))
+        } else {
+            "once more to quit".to_owned()
+        };
         model.toasts.say(Level::Info, words, cx.now);
     }
 }

@@ -74,3 +74,15 @@ fn the_set_up_asks_too_because_it_starts_the_project_anew() {
     screen.keys("y");
     assert!(screen.effects.contains(&Effect::SetUp));
 }
+
+#[test]
+fn that_an_agent_can_be_interrupted_is_said_only_where_one_works() {
+    let mut screen = Screen::new(120, 40);
+    let login = screen.ids().login;
+    screen.select(login).keys("esc ctrl-c");
+    assert!(screen.shows("once more to quit; Ctrl-X interrupts the agent"), "{}", screen.text());
+    let mut screen = Screen::new(120, 40);
+    let_everybody_rest(&mut screen);
+    screen.keys("esc ctrl-c");
+    assert!(screen.shows("once more to quit") && !screen.shows("interrupts"), "{}", screen.text());
+}

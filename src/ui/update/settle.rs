@@ -122,7 +122,7 @@ fn load(model: &mut Model, out: &mut Out) {
 pub fn detail_area(model: &Model) -> ratatui::layout::Rect {
     let area = model.layout.detail;
     match model.world.task(model.selected()) {
-        Some(task) => detail::split_search(&model.detail, task, area).0,
+        Some(task) => detail::split_foot(&model.detail, task, area).0,
         None => area,
     }
 }

@@ -3,7 +3,7 @@
 use crate::base::text;
 use crate::text::markdown;
 use crate::text::wrap::{self, Break, Index, Layout};
-use crate::text::{AnsiText, Document, Row, Span, width};
+use crate::text::{AnsiText, Document, MEASURE, Row, Span, width};
 use crate::theme::Role;
 use crate::ui::transcript::lay::Page;
 
@@ -20,8 +20,9 @@ pub fn markdown_page(page: &Page<'_>) -> crate::text::Page {
     crate::text::Page::new(page.room(), page.glyphs)
 }
 
-/// Returns text as it is, wrapped.
+/// Returns text as it is, wrapped where it can be read well.
 pub fn plain(text: &str, role: Role, room: usize) -> Vec<Row> {
+    let room = room.min(MEASURE);
     let text = width::visible(text);
     let lines = text.lines().map(|line| [Span::new(line.to_owned(), role)]);
     lines.flat_map(|line| wrap::spans(&line, room, &[], &[], Break::Words)).collect()
@@ -29,12 +30,17 @@ pub fn plain(text: &str, role: Role, room: usize) -> Vec<Row> {
 
 /// Returns what a tool printed, with its colours as roles. However much it is, only what is shown is laid out.
 pub fn printed(output: &str, page: &Page<'_>) -> Vec<Row> {
-    bounded(AnsiText::of(output).document(), page)
+    bounded(AnsiText::of(output).document(), Layout::anywhere(page.room()), page)
 }
 
 /// Returns text of one kind, as much of it as is shown.
 pub fn long(text: &str, role: Role, page: &Page<'_>) -> Vec<Row> {
-    bounded(&Document::plain(text, role), page)
+    bounded(&Document::plain(text, role), Layout::anywhere(page.room()), page)
+}
+
+/// Returns what was told to an agent, as much of it as is shown.
+pub fn told(text: &str, role: Role, page: &Page<'_>) -> Vec<Row> {
+    bounded(&Document::plain(text, role), Layout::words(page.room().min(MEASURE)), page)
 }
 
 /// Returns the last rows of what a tool printed.
@@ -46,8 +52,8 @@ pub fn last_printed(output: &str, rows: usize, page: &Page<'_>) -> Vec<Row> {
     ansi.document().rows(&mut index, count.saturating_sub(rows), rows)
 }
 
-fn bounded(document: &Document, page: &Page<'_>) -> Vec<Row> {
-    let mut index = Index::new(Layout::anywhere(page.room()));
+fn bounded(document: &Document, layout: Layout, page: &Page<'_>) -> Vec<Row> {
+    let mut index = Index::new(layout);
     let mut rows = document.rows(&mut index, 0, MOST_ROWS);
     // Counting on costs what is counted; beyond a few thousand the exact number helps nobody.
     let count = document.count_to(&mut index, MOST_ROWS * 25);

@@ -11,12 +11,14 @@ use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
 use crate::text::{Row, Span};
 use crate::theme::Role;
 use crate::ui::transcript::entry::Tool;
-use crate::ui::transcript::lay::prose::{MOST_ROWS, last_printed, long, markdown_page, printed};
+use crate::ui::transcript::lay::prose::{MOST_ROWS, last_printed, long, markdown_page, printed, told};
 use crate::ui::transcript::lay::{Page, gutter, one_line};
 use crate::ui::words;
 
 /// The rows of live output that are shown while a command runs.
 const LIVE_ROWS: usize = 12;
+/// The most bytes of a new file that are laid out.
+const CREATED: usize = 64 * 1024;
 
 /// What it means that a call has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +96,25 @@ fn body(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
         } else if let Some(command) = field(asked.input.as_str(), "command").filter(|command| command.contains('\n')) {
             rows.extend(long(&command, Role::Text, page));
         } else if !is_known(&tool.name) {
-            rows.extend(long(asked.input.as_str(), Role::Muted, page));
+            rows.extend(told(&arguments(asked.input.as_str()), Role::Muted, page));
         }
     }
     match (&tool.full, &tool.result) {
         (Some(full), _) => rows.extend(printed(full, page)),
         (None, Some(result)) => {
-            rows.extend(printed(content(result).trim_end(), page));
+            let words = content(result);
+            // Our own tools answer in sentences.
+            let sentences = !is_known(&tool.name) && !shown_name(&tool.name).contains('/');
+            rows.extend(if sentences {
+                told(words.trim_end(), Role::Output, page)
+            } else {
+                printed(words.trim_end(), page)
+            });
+            // What a file held before is not known here, but what it holds now is.
+            let written = tool.asked.as_ref().filter(|_| shown_name(&tool.name) == "write_file" && !result.is_error);
+            if let Some(content) = written.and_then(|asked| field(asked.input.as_str(), "content")) {
+                rows.extend(long(text::prefix(&content, CREATED), Role::Text, page));
+            }
             if let Some(blob) = tool.blob() {
                 let more = format!("{} {} in all: the pager shows it", page.glyphs.ellipsis, text::size(blob.bytes));
                 rows.push(Row::new(vec![Span::decoration(more, Role::Faint)]));
@@ -147,15 +161,26 @@ fn note(tool: &Tool) -> Vec<Span> {
     spans
 }
 
-/// Returns the diff that an edit answers with, if it does.
+/// Returns what an edit changed, if it did: the diff that it answers with, or for a new file all of its lines.
 fn edited(tool: &Tool) -> Option<FileDiff> {
     let result = tool.result.as_ref().filter(|result| !result.is_error)?;
-    if !matches!(shown_name(&tool.name).as_ref(), "edit_file" | "write_file") {
+    let name = shown_name(&tool.name);
+    if !matches!(name.as_ref(), "edit_file" | "write_file") {
         return None;
     }
     let words = content(result);
+    if name == "write_file" && words.starts_with("Created ") {
+        return created(tool);
+    }
     let start = words.find("\n--- ")?;
     diff::parse(&words[start + 1..]).into_iter().next()
+}
+
+fn created(tool: &Tool) -> Option<FileDiff> {
+    let input = tool.asked.as_ref()?.input.as_str();
+    let (path, content) = (field(input, "path")?, field(input, "content")?);
+    let shown = FileDiff::between(&path, "", text::prefix(&content, CREATED), 0);
+    Some(FileDiff { counted: Some((content.lines().count(), 0)), ..shown })
 }
 
 /// Returns the part of a tool's name that a person reads: `bash`, or `server/tool`.
@@ -185,6 +210,17 @@ fn verb(wire: &str) -> Cow<'_, str> {
 fn is_known(name: &str) -> bool {
     const KNOWN: [&str; 7] = ["bash", "background", "edit_file", "write_file", "read_file", "search", "list_files"];
     KNOWN.contains(&shown_name(name).as_ref())
+}
+
+/// Returns what a tool was asked as a person writes it down: a name and a value a line.
+fn arguments(input: &str) -> String {
+    let Ok(Value::Object(fields)) = serde_json::from_str(input) else { return input.to_owned() };
+    let line = |(name, value): (&String, &Value)| match value {
+        Value::String(text) if text.trim_end().contains('\n') => format!("{name}:\n{}", text.trim_end()),
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    };
+    fields.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn field(input: &str, name: &str) -> Option<String> {

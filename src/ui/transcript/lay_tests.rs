@@ -1,0 +1,136 @@
+use super::*;
+use crate::base::{Json, Timestamp};
+use crate::model::Content;
+use crate::model::conversation::ToolUse;
+use crate::model::event::ToolResult;
+use crate::ui::testing::{Ids, snapshot};
+use crate::ui::transcript::entry::{self, Id, Output, Tool};
+
+static ZONE: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
+
+fn shown(kind: Kind, width: usize, unfolded: bool) -> Vec<String> {
+    let page = Page { width, unfolded, glyphs: &Glyphs::UNICODE, zone: &ZONE };
+    let entry = Entry::new(Id::Live(entry::Live::Text), Timestamp::EPOCH, 0, kind);
+    rows(&entry, &page).iter().map(|row| row.shown().trim_end().to_owned()).collect()
+}
+
+fn asked(change: impl FnOnce(&mut Ask)) -> Kind {
+    let ids = Ids::default();
+    let mut ask = snapshot().tasks.iter().find(|task| task.node.id == ids.callback).unwrap().asks[0].clone();
+    change(&mut ask);
+    Kind::Ask { ask: Box::new(ask), answer: None, withdrawn: None }
+}
+
+fn wrote(content: &str, result: &str) -> Kind {
+    called("write_file", &serde_json::json!({ "path": "src/new.py", "content": content }), result)
+}
+
+fn called(name: &str, input: &serde_json::Value, result: &str) -> Kind {
+    let (call, name) = ("c1".to_owned(), format!("mcp__mxd__{name}"));
+    let input = Json::of(input).unwrap();
+    Kind::Tool(Box::new(Tool {
+        asked: Some(ToolUse { call: call.clone(), name: name.clone(), input, malformed: None }),
+        result: Some(ToolResult {
+            call: call.clone(),
+            name: name.clone(),
+            content: Content::text(result),
+            is_error: false,
+            images: Vec::new(),
+            full: None,
+            background: None,
+            duration_ms: 1,
+        }),
+        call,
+        name,
+        output: Output::default(),
+        full: None,
+    }))
+}
+
+#[test]
+fn a_choice_is_read_to_its_end() {
+    let kind =
+        asked(|ask| ask.choices = vec!["Precedence climbing: short, but hard to extend".to_owned(), "No".to_owned()]);
+    let rows = shown(kind, 40, false);
+    let at = rows.iter().position(|row| row.contains("1 Precedence climbing:")).unwrap();
+    assert_eq!(rows[at + 1].trim(), "hard to extend", "{rows:#?}");
+    assert!(rows[at + 1].starts_with("     "), "below its words: {rows:#?}");
+    assert_eq!(rows[at + 2].trim(), "2 No");
+}
+
+#[test]
+fn what_an_agent_adds_to_its_question_is_read_without_its_markup() {
+    let kind = asked(|ask| ask.detail = "Found **two** ways:\n\n- `one`\n- other".to_owned());
+    let text = shown(kind, 60, false).join("\n");
+    assert!(text.contains("Found two ways:") && text.contains(" one") && !text.contains('`'), "{text}");
+    let kind = asked(|ask| {
+        ask.kind = AskKind::Permission;
+        ask.detail = "rm **/*.o".to_owned();
+    });
+    assert!(shown(kind, 60, false).join("\n").contains("rm **/*.o"), "what is no prose is shown as it stands");
+}
+
+#[test]
+fn a_new_file_is_a_diff_of_all_its_lines() {
+    let content = "def hello():\n    return 1\n";
+    let rows = shown(wrote(content, "Created src/new.py (2 lines, 26 B)."), 60, false);
+    assert!(rows.len() == 1 && rows[0].ends_with("+2 -0"), "{rows:#?}");
+    let rows = shown(wrote(content, "Created src/new.py (2 lines, 26 B)."), 60, true);
+    assert!(rows[1].contains("1 + def hello():") && rows[2].contains("2 +     return 1"), "{rows:#?}");
+}
+
+#[test]
+fn what_a_replaced_file_holds_now_is_behind_its_line() {
+    let rows = shown(wrote("def hello():\n", "Replaced src/new.py (1 line, 13 B)."), 60, false);
+    assert!(rows.len() == 1 && !rows[0].contains('+'), "what it held before is not known: {rows:#?}");
+    let rows = shown(wrote("def hello():\n", "Replaced src/new.py (1 line, 13 B)."), 60, true);
+    assert!(rows[1].contains("Replaced") && rows[2].contains("def hello():"), "{rows:#?}");
+}
+
+#[test]
+fn a_huge_new_file_costs_no_more_than_what_is_shown() {
+    let rows = shown(wrote(&"x = 1\n".repeat(200_000), "Created src/new.py (200000 lines, 1.2 MB)."), 60, true);
+    assert!(rows[0].ends_with("+200000 -0") && rows.len() < 500, "{}", rows.len());
+}
+
+#[test]
+fn what_is_told_to_an_agent_is_broken_between_words() {
+    let more = "Whoever does the work where nobody else was chosen".to_owned();
+    let kind = Kind::Notice { tone: Tone::Quiet, text: "where the agent is".to_owned(), more };
+    let rows = shown(kind, 30, true);
+    assert_eq!(rows[1].trim(), "Whoever does the work", "{rows:#?}");
+    assert_eq!(rows[2].trim(), "where nobody else was", "{rows:#?}");
+}
+
+#[test]
+fn a_call_that_made_a_task_leads_to_it() {
+    let made = "01M7K38023KS11C79PNHN5SJKT";
+    let kind = wrote("", &format!("Created task {made} \"Parse\" and started it."));
+    assert_eq!(kind.other(), Some(made.parse().unwrap()));
+    assert_eq!(wrote("", "Created src/new.py (2 lines, 26 B).").other(), None);
+}
+
+#[test]
+fn lines_of_one_sort_stand_close_and_others_apart() {
+    let page = Page { width: 60, unfolded: false, glyphs: &Glyphs::UNICODE, zone: &ZONE };
+    let entry = |kind: Kind| Entry::new(Id::Live(entry::Live::Text), Timestamp::EPOCH, 0, kind);
+    let notice = |more: &str| Kind::Notice { tone: Tone::Quiet, text: "it sleeps".to_owned(), more: more.to_owned() };
+    let air = |before: Kind, after: Kind| lead(Some(&entry(before)), &entry(after), &page).len();
+    let call = || wrote("", "Created src/new.py (0 lines, 0 B).");
+    assert_eq!(air(call(), call()), 0);
+    assert_eq!(air(call(), notice("all of it")), 0);
+    assert_eq!(air(notice(""), notice("")), 0);
+    assert_eq!(air(call(), notice("")), 1, "what may be a paragraph is none of the lines above it");
+}
+
+#[test]
+fn what_a_tool_was_asked_is_written_as_a_person_would() {
+    let input = serde_json::json!({ "status": "passed", "result": "Both faults are gone.\nTwelve tests pass." });
+    let rows = shown(called("done", &input, "Not done: one of your questions waits."), 30, true);
+    let text = rows.join("\n");
+    assert!(text.contains("status: passed") && text.contains("Twelve tests pass."), "{text}");
+    assert!(!text.contains('{') && !text.contains("\\n"), "{text}");
+    assert!(text.contains("Not done: one of your") && text.contains("questions waits."), "between words: {text}");
+    let rows = shown(called("yield", &serde_json::json!({}), "Something came."), 60, true);
+    assert!(rows.len() == 2 && rows[1].contains("Something came."), "{rows:#?}");
+}
