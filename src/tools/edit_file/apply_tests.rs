@@ -73,6 +73,16 @@ proptest! {
         prop_assert_eq!(applied(&text, &edits).ok(), naive(&text, &edits));
     }
 
+    /// Two letters only, so that occurrences stand side by side and overlap.
+    #[test]
+    fn edits_of_texts_that_repeat_themselves_agree_with_the_naive_model(
+        text in "[ab]{0,24}",
+        edits in prop::collection::vec(("[ab]{1,3}", "[ab]{0,3}", any::<bool>()), 1..3),
+    ) {
+        let edits: Vec<Edit> = edits.iter().map(|(old, new, all)| edit(old, new, *all)).collect();
+        prop_assert_eq!(applied(&text, &edits).ok(), naive(&text, &edits));
+    }
+
     #[test]
     fn edits_cut_from_the_text_itself_apply(
         text in "[a-e\n]{1,60}",
