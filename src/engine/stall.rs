@@ -1,7 +1,8 @@
 //! Who waits for whom, and whether anybody at the end of the chain will ever do anything.
 //!
 //! Pure. A task that is in progress and has no run waits for its sub tasks that are in progress. If none of them leads
-//! to somebody who works or to a question for the person, the chain is stalled, and says where it ends.
+//! to somebody who works or to a question for the person, the chain is stalled, and says where it ends. What the person
+//! stopped rests because they said so; only those who wait for it are stalled.
 
 use crate::base::TaskId;
 use crate::engine::snapshot::Wait;
@@ -17,17 +18,31 @@ pub enum Rest {
     AsksPerson,
     /// It sleeps until it is spoken to.
     Asleep,
+    /// The same, and the person wanted it so.
+    Stopped,
+}
+
+impl Rest {
+    fn is_hope(self) -> bool {
+        match self {
+            Self::Busy | Self::AsksPerson => true,
+            Self::Asleep | Self::Stopped => false,
+        }
+    }
 }
 
 /// Returns what a sleeping task in progress waits for. Nothing: only for the person to speak to it.
 pub fn wait(tree: &Tree, task: TaskId, rest: &dyn Fn(TaskId) -> Rest) -> Option<Wait> {
     let node = tree.get(task)?;
-    if node.status != Status::InProgress || rest(task) != Rest::Asleep {
+    if node.status != Status::InProgress || rest(task).is_hope() {
         return None;
     }
     let open: Vec<TaskId> = open_below(tree, task);
     if let Some(hope) = open.iter().copied().find(|child| leads_somewhere(tree, *child, rest)) {
         return Some(Wait::Task { task: hope });
+    }
+    if rest(task) == Rest::Stopped {
+        return None;
     }
     let mut chain = vec![task];
     let mut at = task;
@@ -39,10 +54,10 @@ pub fn wait(tree: &Tree, task: TaskId, rest: &dyn Fn(TaskId) -> Rest) -> Option<
     if chain.len() == 1 && node.parent.is_none() {
         return None;
     }
-    let reason = if chain.len() == 1 {
-        "it ended its turn without calling done, and nobody speaks to it"
-    } else {
-        "the last of these sleeps without having called done"
+    let reason = match (chain.len(), rest(at)) {
+        (1, _) => "it ended its turn without calling done, and nobody speaks to it",
+        (_, Rest::Stopped) => "the last of these was stopped, and nobody speaks to it",
+        (_, Rest::Asleep | Rest::Busy | Rest::AsksPerson) => "the last of these sleeps without having called done",
     };
     Some(Wait::Stalled { chain, reason: reason.to_owned() })
 }
@@ -55,7 +70,7 @@ fn open_below(tree: &Tree, task: TaskId) -> Vec<TaskId> {
 
 /// Tells whether somebody at or below a task works or has asked the person.
 fn leads_somewhere(tree: &Tree, task: TaskId, rest: &dyn Fn(TaskId) -> Rest) -> bool {
-    rest(task) != Rest::Asleep || open_below(tree, task).into_iter().any(|child| leads_somewhere(tree, child, rest))
+    rest(task).is_hope() || open_below(tree, task).into_iter().any(|child| leads_somewhere(tree, child, rest))
 }
 
 #[cfg(test)]

@@ -57,3 +57,16 @@ fn a_root_that_is_alone_waits_for_nobody() {
     }
     assert_eq!(wait(&tree, root, &|_| Rest::Asleep), None);
 }
+
+#[test]
+fn what_the_person_stopped_is_not_stalled_but_who_waits_for_it_is() {
+    let Family { tree, root, child, grandchild } = family();
+    let rest = |task| if task == grandchild { Rest::Stopped } else { Rest::Asleep };
+    assert_eq!(wait(&tree, grandchild, &rest), None);
+    let Some(Wait::Stalled { chain, reason }) = wait(&tree, root, &rest) else { panic!("not stalled") };
+    assert_eq!(chain, [root, child, grandchild]);
+    assert!(reason.contains("was stopped"), "{reason}");
+    // What works below it wakes it when it is done.
+    let rest = |task| if task == grandchild { Rest::Busy } else { Rest::Stopped };
+    assert_eq!(wait(&tree, child, &rest), Some(Wait::Task { task: grandchild }));
+}

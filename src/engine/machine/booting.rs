@@ -3,6 +3,7 @@
 use crate::base::{TaskId, Timestamp};
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::running::Place;
+use crate::engine::machine::stopping::was_stopped;
 use crate::engine::machine::{Life, Machine};
 use crate::model::fold::SessionState;
 use crate::model::live::Activity;
@@ -16,7 +17,13 @@ impl Machine {
 
     pub(super) fn boot(&mut self, now: Timestamp, sessions: Vec<(TaskId, SessionState)>) {
         for (task, state) in sessions {
-            let activity = if state.asks.is_empty() { Activity::Idle } else { Activity::Waiting };
+            let activity = if !state.asks.is_empty() {
+                Activity::Waiting
+            } else if was_stopped(&state) {
+                Activity::Stopped
+            } else {
+                Activity::Idle
+            };
             self.lives.insert(task, Life { state, activity, ..Life::default() });
         }
         self.changed = self.tree.all().map(|node| node.id).collect();

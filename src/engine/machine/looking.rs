@@ -146,7 +146,7 @@ impl Machine {
         match wait {
             Some(Wait::Stalled { chain, .. }) if chain.len() == 1 => Some(match self.rest(asked) {
                 stall::Rest::Busy | stall::Rest::AsksPerson => Wait::Task { task: asked },
-                stall::Rest::Asleep => {
+                stall::Rest::Asleep | stall::Rest::Stopped => {
                     let reason = "the first asked the other for a reply, and that one sleeps without having given it";
                     Wait::Stalled { chain: vec![task, asked], reason: reason.to_owned() }
                 }
@@ -161,6 +161,8 @@ impl Machine {
             stall::Rest::Busy
         } else if !life.state.asks.is_empty() {
             stall::Rest::AsksPerson
+        } else if self.is_stopped(task) {
+            stall::Rest::Stopped
         } else {
             stall::Rest::Asleep
         }

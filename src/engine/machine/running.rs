@@ -288,13 +288,17 @@ impl Machine {
         }
     }
 
+    /// Tells whether a task would begin, or go on, as soon as it may.
+    pub(super) fn owes_work(&self, task: TaskId) -> bool {
+        let (Some(status), Some(life)) = (self.status(task), self.lives.get(&task)) else { return false };
+        let spoken_to = life.state.messages.iter().any(|message| message.from.wakes());
+        let called = status == Status::InProgress || spoken_to || !life.state.decisions.is_empty();
+        called && self.has_work(task)
+    }
+
     /// Looks whether a task without a run has something to do.
     pub(super) fn reconsider(&mut self, now: Timestamp, task: TaskId) {
-        let (Some(status), Some(life)) = (self.status(task), self.lives.get(&task)) else { return };
-        let spoken_to = life.state.messages.iter().any(|message| message.from.wakes());
-        if status != Status::InProgress && !spoken_to && life.state.decisions.is_empty() {
-            return;
-        }
+        let Some(life) = self.lives.get(&task).filter(|_| self.owes_work(task)) else { return };
         // The person said something instead of answering.
         let insists = self.blocking_ask(task).is_some_and(|ask| {
             let mut words = life.state.messages.iter().filter(|message| message.from == Source::User);

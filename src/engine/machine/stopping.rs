@@ -6,6 +6,8 @@ use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Run;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket};
 use crate::model::event::{Exit, InterruptReason, RunEnded};
+use crate::model::fold::SessionState;
+use crate::model::live::Activity;
 use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::Status;
 
@@ -88,20 +90,28 @@ impl Machine {
         true
     }
 
-    /// Stops an agent that sleeps. Tells whether there was one.
+    /// Stops an agent that sleeps, or would begin as soon as agents may. Tells whether there was one.
     fn stop_sleeper(&mut self, task: TaskId) -> bool {
-        let sleeps = self.status(task) == Some(Status::InProgress)
-            && !self.is_completing(task)
-            && self.lives.get(&task).is_some_and(|life| life.run.is_none() && life.state.turns.voice.is_some());
-        if sleeps {
+        let Some(life) = self.lives.get(&task).filter(|life| life.run.is_none()) else { return false };
+        let sleeps = self.status(task) == Some(Status::InProgress) && life.state.turns.voice.is_some();
+        let begins = !life.is_held() && self.owes_work(task) && self.blocking_ask(task).is_none();
+        let stops = (sleeps || begins) && !self.is_completing(task);
+        if stops {
             self.put_to_rest(task);
         }
-        sleeps
+        stops
+    }
+
+    /// Tells whether the person stopped a task and nothing was said to it since.
+    pub(super) fn is_stopped(&self, task: TaskId) -> bool {
+        self.lives.get(&task).is_some_and(|life| was_stopped(&life.state))
     }
 
     /// Says in the session of a task without a run that the person stopped it.
     pub(super) fn put_to_rest(&mut self, task: TaskId) {
-        if !std::mem::replace(&mut self.life(task).halting, true) {
+        let life = self.life(task);
+        life.activity = Activity::Stopped;
+        if !std::mem::replace(&mut life.halting, true) {
             self.append_halt(task);
         }
     }
@@ -158,4 +168,9 @@ impl Machine {
             self.out.push(Effect::Ended);
         }
     }
+}
+
+/// Tells whether a session's last word is that the person stopped it.
+pub(super) fn was_stopped(state: &SessionState) -> bool {
+    state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped))
 }

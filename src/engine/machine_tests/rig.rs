@@ -44,7 +44,7 @@ pub struct Rig {
     pub machine: Machine,
     pub ids: IdSource,
     clock: Arc<Steps>,
-    limits: Limits,
+    pub limits: Limits,
     pub logs: BTreeMap<TaskId, Vec<Event>>,
     pub tree: Arc<Tree>,
     pub appends: Mood,

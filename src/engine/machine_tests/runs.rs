@@ -339,3 +339,39 @@ fn a_reply_ends_the_wait_also_across_a_restart() {
     let Some(Wait::Stalled { chain, .. }) = rig.view(below).waits else { panic!("{:?}", rig.view(below).waits) };
     assert_eq!(chain, [below], "it was answered and said nothing more");
 }
+
+#[test]
+fn what_is_stopped_before_agents_may_start_does_not_begin_when_they_may() {
+    let mut rig = Rig::with(Limits { hold: true, ..Limits::default() });
+    let root = rig.root();
+    let (ready, told) = (rig.make(root, "Ready"), rig.make(root, "Told"));
+    rig.send(told, "begin");
+    let stop = |rig: &mut Rig, task| rig.command(Command::Stop { scope: StopScope::Subtree(task) });
+    assert_eq!(stop(&mut rig, ready), Some(Ok(Outcome::Noted("nothing was at work".to_owned()))));
+    assert_eq!(stop(&mut rig, told), Some(Ok(Outcome::Noted("stopped".to_owned()))));
+    rig.limits = Limits::default();
+    rig.crash();
+    assert!(rig.launched().is_empty(), "{:?}", rig.launched());
+    rig.send(told, "now");
+    assert_eq!(rig.launched(), [told]);
+}
+
+#[test]
+fn what_the_person_stopped_says_so_and_who_waits_for_it_is_stalled() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    let task = rig.make_busy(root, "Task");
+    rig.rest(root);
+    rig.command(Command::Stop { scope: StopScope::Task(task) });
+    rig.stopped(task);
+    for _ in 0..2 {
+        let view = rig.view(task);
+        assert_eq!((view.activity, view.waits), (Activity::Stopped, None));
+        let Some(Wait::Stalled { chain, reason }) = rig.view(root).waits else { panic!("{:?}", rig.view(root).waits) };
+        assert_eq!(chain, [root, task]);
+        assert!(reason.contains("was stopped"), "{reason}");
+        rig.crash();
+    }
+}

@@ -7,7 +7,7 @@ use crate::engine::command::Outcome;
 use crate::engine::machine::running::withdraw_asks;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Life, Machine, Pending};
-use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MessagesWithdrawn, MoveReason};
+use crate::model::event::{Body, HeadMoved, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
 use crate::model::message::TreeAction;
 use crate::model::task::{Recurring, Status};
@@ -74,12 +74,6 @@ impl Machine {
         }
         self.clear(now, Continuation { asker, actor, task, what: What::Close }, task, BranchFate::Keep);
         Ok(())
-    }
-
-    /// Tells whether the person stopped a task and nothing was said to it since.
-    fn is_stopped(&self, task: TaskId) -> bool {
-        let exit = self.lives.get(&task).and_then(|life| life.state.turns.exit());
-        exit == Some(&Exit::Interrupted(InterruptReason::Stopped))
     }
 
     pub(in crate::engine::machine) fn delete(
