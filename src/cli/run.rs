@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -20,6 +20,7 @@ use crate::engine::update::{Level, Update};
 use crate::model::Ask;
 use crate::model::event::{Body, Event};
 use crate::model::task::Status;
+use crate::process;
 
 /// The exit code of a program that was ended with Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
@@ -79,6 +80,24 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Fai
     }
 }
 
+/// The terminal's last word, for whoever was not started to outlive it.
+pub struct HangUp(Option<Signal>);
+
+impl HangUp {
+    pub fn listen() -> io::Result<Self> {
+        let wanted = (!process::outlives_terminal()).then(|| signal(SignalKind::hangup()));
+        Ok(Self(wanted.transpose()?))
+    }
+
+    /// Waits until the terminal is gone.
+    pub async fn heard(&mut self) {
+        match &mut self.0 {
+            Some(signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// What the person sees of agents at work, without a screen.
 pub struct Front {
     json: bool,
@@ -106,6 +125,7 @@ impl Front {
         let failed = |error: io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
         let mut signals = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut hung_up = HangUp::listen().map_err(failed)?;
         let (snapshot, mut watcher) = handle.look().await?;
         let mut quiet = snapshot.quiet;
         self.begin(out, snapshot)?;
@@ -130,6 +150,7 @@ impl Front {
                     self.interrupt(handle).await;
                 }
                 _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
+                () = hung_up.heard() => return Ok(Some(INTERRUPTED)),
                 () = &mut deadline => {
                     // What ends with the process goes on with the next one; only what the person stops stays stopped.
                     out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
