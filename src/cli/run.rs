@@ -15,10 +15,11 @@ use crate::cli::{asks, exit};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing, SendMode};
 use crate::engine::models::Choice;
-use crate::engine::snapshot::{Snapshot, TaskView};
+use crate::engine::snapshot::{Snapshot, TaskView, Wait};
 use crate::engine::update::{Level, Update};
 use crate::model::Ask;
 use crate::model::event::{Body, Event};
+use crate::model::live::Activity;
 use crate::model::task::Status;
 use crate::process;
 
@@ -291,8 +292,32 @@ impl Front {
         lines.take(most).try_for_each(|line| out.line(&line))
     }
 
+    /// Says which tasks will not go on by themselves, each with those who wait for it.
+    fn show_stalls(&self, out: &mut Console) -> Result<(), Failure> {
+        let mut stalls: BTreeMap<TaskId, (&[TaskId], &str)> = BTreeMap::new();
+        for view in self.views.values() {
+            let Some(Wait::Stalled { chain, reason }) = &view.waits else { continue };
+            let Some(last) = chain.last() else { continue };
+            let longest = stalls.entry(*last).or_insert((chain, reason));
+            if chain.len() > longest.0.len() {
+                *longest = (chain, reason);
+            }
+        }
+        // Whoever stopped a task knows why nothing comes of it.
+        let is_known = |task: &TaskId| self.views.get(task).is_some_and(|view| view.activity == Activity::Stopped);
+        for (last, (chain, reason)) in stalls.into_iter().filter(|(last, _)| !is_known(last)) {
+            let titles: Vec<String> = chain.iter().map(|task| self.title(*task)).collect();
+            out.line(&format!("stalled: {}: {reason}", titles.join(" → ")))?;
+            out.line(&format!("    mxd send {} TEXT", last.short()))?;
+        }
+        Ok(())
+    }
+
     /// Says what waits for the person.
     fn end(&self, out: &mut Console) -> Result<u8, Failure> {
+        if !self.json {
+            self.show_stalls(out)?;
+        }
         for view in self.views.values() {
             for ask in &view.asks {
                 if self.json {

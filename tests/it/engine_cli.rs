@@ -310,6 +310,23 @@ fn a_task_that_was_stopped_before_it_began_does_not_begin() {
 }
 
 #[test]
+fn whoever_sleeps_without_being_done_is_named_with_those_who_wait_for_it() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([say("I rest."), done("passed", "painted")]))]));
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    let said = format!(
+        "stalled: orchestrator → Painter: the last of these sleeps without having called done\n    mxd send {} TEXT\n",
+        &painter[..14]
+    );
+    let out = project.run([]).ok();
+    assert!(out.ends_with(&said), "{out}");
+    assert_eq!(project.run([]).ok(), said, "it is still so");
+    project.mxd(["send", &painter, "Go on."]).ok();
+    assert!(!project.run([]).ok().contains("stalled: "));
+}
+
+#[test]
 fn a_model_that_fails_and_is_given_up_fails_its_task_and_the_task_above_learns_of_it() {
     let world = World::new();
     let broken = json!({ "errors": [{ "class": "auth" }], "text": "never" });
@@ -415,7 +432,8 @@ fn what_was_spent_is_shown_by_task_by_model_and_by_day() {
     let sum = |rows: &[Value], field: &str| rows.iter().map(|row| row[field].as_u64().unwrap()).sum::<u64>();
     assert_eq!(sum(&by_task, "tokens"), sum(&tree, "tokens"));
     assert_eq!(sum(&by_task, "cost"), sum(&tree, "cost"));
-    assert!(by_task.iter().any(|row| row["name"].as_str().unwrap().ends_with("Painter")), "{by_task:?}");
+    let painter = by_task.iter().find(|row| row["name"].as_str().unwrap().ends_with("Painter"));
+    assert_eq!(painter.map(|row| &row["task"]), Some(&json!(project.id("Painter"))), "{by_task:?}");
     for by in ["model", "day"] {
         let rows = rows(by);
         assert_eq!((rows.len(), sum(&rows, "tokens")), (1, sum(&tree, "tokens")), "{rows:?}");
