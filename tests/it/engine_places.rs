@@ -67,6 +67,20 @@ fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
 }
 
 #[test]
+fn a_setup_hook_that_says_too_much_fills_no_disk_and_its_last_words_are_shown() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    commit(&project, HOOK, "seq 1000000; printf '\\033[31mno \\377 brush\\033[0m\\n' >&2; exit 7\n");
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.out.contains("1000000\n    no \u{FFFD} brush\n") && ran.out.len() < 20_000, "{ran:?}");
+    let spilled = fs::read_dir(project.folder.root().join("spill")).map_or(0, Iterator::count);
+    assert_eq!(spilled, 0, "nobody reads more than the end of it");
+}
+
+#[test]
 fn a_setup_hook_and_a_check_are_done_when_they_say_so_whatever_they_leave_running() {
     let world = World::new();
     let turns = json!([bash("echo good > result; git add result; git commit -qm result"), done("passed", "painted")]);

@@ -122,7 +122,6 @@ async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place, from: 
         environment,
         shown: "setup_worktree.sh".to_owned(),
         head: HOOK_BYTES,
-        spool: Some(parts.spill.clone()),
         records: Some(parts.records.clone()),
         ..Spec::new(id, "bash", &place.worktree)
     };
