@@ -42,7 +42,7 @@ use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Spot;
 use crate::engine::review::Drift;
 use crate::engine::snapshot::{DiffStat, Snapshot};
-use crate::engine::update::Update;
+use crate::engine::update::{Notice, Update};
 use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
@@ -189,6 +189,8 @@ pub(in crate::engine) struct Driver {
     digesting: Digesting,
     rounds: Rounds,
     asking: Asking,
+    /// What everybody who looks is told first.
+    briefing: Vec<Notice>,
     numbers: Ticket,
     quiet: bool,
     /// When everything is to have stopped. Nothing: nobody has asked for that.
@@ -204,6 +206,7 @@ impl Driver {
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
         rounds: Rounds,
+        briefing: Vec<Notice>,
     ) -> Self {
         Self {
             machine,
@@ -219,6 +222,7 @@ impl Driver {
             digesting: Digesting::new(heads),
             rounds,
             asking: Asking::default(),
+            briefing,
             numbers: 0,
             quiet: false,
             quit_by: None,
@@ -284,6 +288,7 @@ impl Driver {
             Incoming::Profiles(profiles) => self.profiles_read(profiles),
             Incoming::Look { answer } => {
                 let watcher = self.parts.feed.watch();
+                self.briefing.iter().for_each(|notice| watcher.tell(Update::Notice { notice: notice.clone() }));
                 self.rounds.brief(&watcher);
                 let _ = answer.send((self.machine.snapshot(), watcher));
             }
