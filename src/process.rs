@@ -10,6 +10,7 @@
 mod child;
 mod end;
 pub mod environment;
+mod hangup;
 mod harden;
 mod lent;
 pub mod orphans;
@@ -22,8 +23,9 @@ pub mod table;
 pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, command, converse, start};
 pub use end::{GRACE, end_marked};
 pub use environment::Environment;
+pub use hangup::outlives_terminal;
 pub use harden::hide_own_memory;
 pub use lent::{hand_text, on_terminal};
-pub use orphans::{Ended, left, sweep};
+pub use orphans::{Ended, end_own, left, sweep};
 pub use output::{Capture, Glimpse};
 pub use spool::{SPOOL_CAP, create_private};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::base::{MicroUsd, text};
+use crate::base::{MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome};
 use crate::cli::place::{Here, home};
 use crate::cli::tree::load;
@@ -31,6 +31,9 @@ enum By {
 #[derive(Clone, Default, Serialize)]
 struct Row {
     name: String,
+    /// Whose it is, where it is summed over tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskId>,
     responses: u64,
     tokens: u64,
     cost: MicroUsd,
@@ -60,15 +63,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let tasks = if sessions.folder().exists() { sessions.list()? } else { Vec::new() };
     for task in tasks {
         let title = titles.get(&task).map_or("(deleted)", String::as_str);
-        let mut copied = true;
         let mut own: Vec<(String, Tokens, Option<MicroUsd>)> = Vec::new();
         // Whole files: what was rewound or summarised was paid for too.
         let read = sessions.stream(task, |event| match event.body {
             // What stands before this was spent by the task it was copied from.
-            Body::ForkMarker(_) => {
-                own.clear();
-                copied = false;
-            }
+            Body::ForkMarker(_) => own.clear(),
             Body::Usage(usage) => {
                 let key = match args.by {
                     By::Task => format!("{task}"),
@@ -83,12 +82,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             console.note(&format!("warning: {error}; what it cost is not counted"));
         }
         for (key, tokens, cost) in own {
-            let name = if args.by == By::Task {
-                format!("{}  {}", task.short(), text::headline(title, 50))
-            } else {
-                key.clone()
+            let (name, whose) = match args.by {
+                By::Task => (format!("{}  {}", task.short(), text::headline(title, 50)), Some(task)),
+                By::Model | By::Day => (key.clone(), None),
             };
-            let row = rows.entry(key).or_insert_with(|| Row { name, ..Row::default() });
+            let row = rows.entry(key).or_insert_with(|| Row { name, task: whose, ..Row::default() });
             row.add(&tokens, cost);
             sum.add(&tokens, cost);
         }

@@ -32,6 +32,8 @@ topics![
     "providers",
     "tools",
     "git",
+    "profiles",
+    "recurring",
     "recovery",
     "security",
     "troubleshooting",

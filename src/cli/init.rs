@@ -9,11 +9,14 @@ use crate::cli::console::{Console, Outcome};
 use crate::cli::first;
 use crate::cli::place::{Here, home, new_project, registry};
 use crate::cli::work::runtime;
-use crate::config::paths::RepoFiles;
+use crate::config::paths::{Home, RepoFiles};
 use crate::config::setup_hook;
+use crate::engine;
 use crate::git::commit;
 use crate::git::place::Place;
-use crate::store::StoreError;
+use crate::model::Project;
+use crate::store::registry::Registry;
+use crate::store::{EngineLock, StoreError};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -22,6 +25,9 @@ pub struct Args {
     /// Commit the files that were written, and nothing else.
     #[arg(long)]
     commit: bool,
+    /// The branch that work starts from and goes to. The one you are on, if not given; later the one it was.
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
@@ -38,6 +44,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             place.top.display()
         ));
     }
+    if let Some(base) = args.base.as_deref().filter(|base| !place.has_branch(base)) {
+        return Err(Fault::user(format!("there is no branch \"{base}\" in {}", place.top.display()))
+            .hint("`git branch` lists them")
+            .into());
+    }
     // Before the registration: a repository that cannot be written to is not registered.
     let written = write_files(&place.top)?;
     let registry = registry(&home);
@@ -45,14 +56,14 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let known = registry.change(|projects| projects.iter().find(|project| project.path == place.top).cloned())?;
     let is_new = known.is_none();
     let project = match &known {
-        Some(project) => project.clone(),
-        None => registry.register(new_project(&place.top, &branch))?,
+        Some(project) => rebased(&home, &registry, project, args.base.as_deref())?,
+        None => registry.register(new_project(&place.top, args.base.as_ref().unwrap_or(&branch)))?,
     };
 
     let verb = if known.is_some() { "is registered already" } else { "is registered" };
     console.line(&format!("{} {verb} as {} (base branch {})", place.top.display(), project.id, project.base_branch))?;
-    if known.is_some_and(|known| known.base_branch != branch) {
-        console.note(&format!("you are on {branch}; work still starts from and goes to {}", project.base_branch));
+    if project.base_branch != branch {
+        console.note(&format!("you are on {branch}; work starts from and goes to {}", project.base_branch));
     }
     for path in &written {
         console.line(&format!("wrote {}", path.display()))?;
@@ -70,6 +81,20 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     }
     console.finish()?;
     Ok(0)
+}
+
+/// Gives a project that is known another base branch, if one is named. Refused while somebody works with the old one.
+fn rebased(home: &Home, registry: &Registry, project: &Project, base: Option<&str>) -> Result<Project, Fault> {
+    let Some(base) = base.filter(|base| *base != project.base_branch) else { return Ok(project.clone()) };
+    let lock = home.project(project.id).lock();
+    if EngineLock::holder(&lock)?.is_some() {
+        return Err(engine::refusal(&lock));
+    }
+    let changed = Project { base_branch: base.to_owned(), ..project.clone() };
+    registry.change(|projects| {
+        projects.iter_mut().filter(|known| known.id == changed.id).for_each(|known| known.clone_from(&changed));
+    })?;
+    Ok(changed)
 }
 
 /// Writes what is not there yet. Returns what was written, from the repository's top.

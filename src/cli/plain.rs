@@ -13,7 +13,7 @@ use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home};
-use crate::cli::run::{Front, INTERRUPTED};
+use crate::cli::run::{Front, HangUp, INTERRUPTED};
 use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
@@ -106,6 +106,7 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
     let failed = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
     let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hung_up = HangUp::listen().map_err(failed)?;
     let mut warned = false;
     let (snapshot, mut watcher) = handle.look().await?;
     let mut at = snapshot.root;
@@ -141,6 +142,7 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
             },
             _ = terminated.recv() => return Ok(End::Code(0)),
+            () = hung_up.heard() => return Ok(End::Code(0)),
             _ = interrupted.recv() => {
                 if warned || !front.is_working() {
                     return Ok(End::Code(INTERRUPTED));

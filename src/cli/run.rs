@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -15,11 +15,13 @@ use crate::cli::{asks, exit};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing, SendMode};
 use crate::engine::models::Choice;
-use crate::engine::snapshot::{Snapshot, TaskView};
+use crate::engine::snapshot::{Snapshot, TaskView, Wait};
 use crate::engine::update::{Level, Update};
 use crate::model::Ask;
 use crate::model::event::{Body, Event};
+use crate::model::live::Activity;
 use crate::model::task::Status;
+use crate::process;
 
 /// The exit code of a program that was ended with Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
@@ -79,6 +81,24 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Fai
     }
 }
 
+/// The terminal's last word, for whoever was not started to outlive it.
+pub struct HangUp(Option<Signal>);
+
+impl HangUp {
+    pub fn listen() -> io::Result<Self> {
+        let wanted = (!process::outlives_terminal()).then(|| signal(SignalKind::hangup()));
+        Ok(Self(wanted.transpose()?))
+    }
+
+    /// Waits until the terminal is gone.
+    pub async fn heard(&mut self) {
+        match &mut self.0 {
+            Some(signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// What the person sees of agents at work, without a screen.
 pub struct Front {
     json: bool,
@@ -106,6 +126,7 @@ impl Front {
         let failed = |error: io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
         let mut signals = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut hung_up = HangUp::listen().map_err(failed)?;
         let (snapshot, mut watcher) = handle.look().await?;
         let mut quiet = snapshot.quiet;
         self.begin(out, snapshot)?;
@@ -130,6 +151,7 @@ impl Front {
                     self.interrupt(handle).await;
                 }
                 _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
+                () = hung_up.heard() => return Ok(Some(INTERRUPTED)),
                 () = &mut deadline => {
                     // What ends with the process goes on with the next one; only what the person stops stays stopped.
                     out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
@@ -270,8 +292,32 @@ impl Front {
         lines.take(most).try_for_each(|line| out.line(&line))
     }
 
+    /// Says which tasks will not go on by themselves, each with those who wait for it.
+    fn show_stalls(&self, out: &mut Console) -> Result<(), Failure> {
+        let mut stalls: BTreeMap<TaskId, (&[TaskId], &str)> = BTreeMap::new();
+        for view in self.views.values() {
+            let Some(Wait::Stalled { chain, reason }) = &view.waits else { continue };
+            let Some(last) = chain.last() else { continue };
+            let longest = stalls.entry(*last).or_insert((chain, reason));
+            if chain.len() > longest.0.len() {
+                *longest = (chain, reason);
+            }
+        }
+        // Whoever stopped a task knows why nothing comes of it.
+        let is_known = |task: &TaskId| self.views.get(task).is_some_and(|view| view.activity == Activity::Stopped);
+        for (last, (chain, reason)) in stalls.into_iter().filter(|(last, _)| !is_known(last)) {
+            let titles: Vec<String> = chain.iter().map(|task| self.title(*task)).collect();
+            out.line(&format!("stalled: {}: {reason}", titles.join(" → ")))?;
+            out.line(&format!("    mxd send {} TEXT", last.short()))?;
+        }
+        Ok(())
+    }
+
     /// Says what waits for the person.
     fn end(&self, out: &mut Console) -> Result<u8, Failure> {
+        if !self.json {
+            self.show_stalls(out)?;
+        }
         for view in self.views.values() {
             for ask in &view.asks {
                 if self.json {

@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -41,12 +42,13 @@ use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Spot;
 use crate::engine::review::Drift;
 use crate::engine::snapshot::{DiffStat, Snapshot};
-use crate::engine::update::Update;
+use crate::engine::update::{Notice, Update};
 use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::model::{Live, Project};
+use crate::process;
 use crate::store::tree_file::TreeFile;
 use crate::store::{Digests, EngineLock, Store};
 use crate::tools::mcp::Pool;
@@ -58,8 +60,10 @@ use models::Models;
 use rounds::{Found, Rounds};
 use watching::Sweep;
 
-/// How long everything may take to stop before it is left as it is. What is on the disk is whole at every moment.
-const QUIT_LIMIT: Duration = Duration::from_millis(800);
+/// How long everything may take to stop before it is ended. What is on the disk is whole at every moment.
+const QUIT_LIMIT: Duration = Duration::from_millis(600);
+/// How long tool servers get even if the agents took all of that.
+const LAST_MOMENT: Duration = Duration::from_millis(50);
 
 /// What reaches the driver.
 pub(in crate::engine) enum Incoming {
@@ -185,8 +189,12 @@ pub(in crate::engine) struct Driver {
     digesting: Digesting,
     rounds: Rounds,
     asking: Asking,
+    /// What everybody who looks is told first.
+    briefing: Vec<Notice>,
     numbers: Ticket,
     quiet: bool,
+    /// When everything is to have stopped. Nothing: nobody has asked for that.
+    quit_by: Option<Instant>,
     over: bool,
 }
 
@@ -198,6 +206,7 @@ impl Driver {
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
         rounds: Rounds,
+        briefing: Vec<Notice>,
     ) -> Self {
         Self {
             machine,
@@ -213,8 +222,10 @@ impl Driver {
             digesting: Digesting::new(heads),
             rounds,
             asking: Asking::default(),
+            briefing,
             numbers: 0,
             quiet: false,
+            quit_by: None,
             over: false,
         }
     }
@@ -277,6 +288,7 @@ impl Driver {
             Incoming::Profiles(profiles) => self.profiles_read(profiles),
             Incoming::Look { answer } => {
                 let watcher = self.parts.feed.watch();
+                self.briefing.iter().for_each(|notice| watcher.tell(Update::Notice { notice: notice.clone() }));
                 self.rounds.brief(&watcher);
                 let _ = answer.send((self.machine.snapshot(), watcher));
             }
@@ -327,10 +339,11 @@ impl Driver {
         self.quiet = quiet;
     }
 
-    fn end_soon(&self) {
+    fn end_soon(&mut self) {
         let incoming = self.parts.incoming.clone();
+        let by = *self.quit_by.get_or_insert_with(|| Instant::now() + QUIT_LIMIT);
         tokio::spawn(async move {
-            tokio::time::sleep(QUIT_LIMIT).await;
+            tokio::time::sleep_until(by).await;
             let _ = incoming.send(Incoming::TimeIsUp);
         });
     }
@@ -338,13 +351,16 @@ impl Driver {
     /// Lets go of everything. What had not stopped is on the disk up to its last event.
     async fn finish(mut self) {
         let digest = self.take_digest();
-        let Self { parts, lock, runs, timers, diffs, sweep, rounds, .. } = self;
+        let Self { parts, lock, runs, timers, diffs, sweep, rounds, quit_by, .. } = self;
         drop((runs, timers, diffs, sweep, rounds));
         parts.post.close();
-        // Servers and processes get a moment; then they are ended by their records at the next start.
-        let _ = tokio::time::timeout(QUIT_LIMIT, parts.pool.shutdown()).await;
+        let now = Instant::now();
+        let by = quit_by.unwrap_or(now + QUIT_LIMIT).max(now + LAST_MOMENT);
+        let _ = tokio::time::timeout_at(by, parts.pool.shutdown()).await;
         let keeper = Arc::clone(&parts);
         let _ = tokio::task::spawn_blocking(move || {
+            // They were asked to end. What goes on all the same would change files while nobody looks.
+            process::end_own(&keeper.records);
             keeper.store.close();
             digest.keep(&keeper);
         })

@@ -18,9 +18,10 @@ use crate::engine::machine::{Ground, Input, Limits, Machine, Unapproved};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::reading::Reader;
+use crate::engine::update::{Level, Notice};
 use crate::git::merge::Recovered;
 use crate::git::radar::Radar;
-use crate::git::{AgentGit, Known, Worktrees};
+use crate::git::{self, AgentGit, Known, Worktrees};
 use crate::model::Project;
 use crate::model::event::Body;
 use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
@@ -164,13 +165,25 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let (ended, over) = watch::channel(false);
     let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
     let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
-    let driver = Driver::new(machine, parts, lock, heads, rounds);
+    let briefing = if hold { Vec::new() } else { elsewhere(&parts.project).into_iter().collect() };
+    let driver = Driver::new(machine, parts, lock, heads, rounds, briefing);
     tokio::spawn(async move {
         driver.live(Input::Boot { sessions }, plans, inbox, knocked).await;
         let _ = ended.send(true);
     });
     post.open().await;
     Ok(Handle { incoming, sessions: sessions_reader, blobs, reader, over })
+}
+
+/// Says where work goes if the checkout, in which the root works, is on another branch.
+fn elsewhere(project: &Project) -> Option<Notice> {
+    let branch = git::place::Place::of(&project.path).ok()?.branch().ok()?;
+    let base = &project.base_branch;
+    let text = format!(
+        "you are on {branch}, and work starts from and goes to {base}: switch to it, or name another base with `mxd init \
+         --base BRANCH`"
+    );
+    (branch != *base).then_some(Notice { level: Level::Warning, text, task: None })
 }
 
 /// Returns the tool servers that the repository asks for and the person has not decided about.

@@ -83,8 +83,9 @@ impl From<Error> for Fault {
             Error::Failed { .. } | Error::Read { .. } => {
                 Self::environment(said).hint("`git fsck` tells whether the repository is sound")
             }
-            Error::NoBranch(_)
-            | Error::NoCommit(_)
+            Error::NoBranch(_) => Self::user(said)
+                .hint("if it was the base branch of the project, name another: `mxd init --base BRANCH`"),
+            Error::NoCommit(_)
             | Error::BranchBusy { .. }
             | Error::BranchInTheWay(_)
             | Error::InTheWay(_)

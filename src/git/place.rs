@@ -87,6 +87,11 @@ impl Place {
         Ok(Self { top, linked })
     }
 
+    /// Tells whether the repository has a branch of this name.
+    pub fn has_branch(&self, name: &str) -> bool {
+        open(&self.top).is_ok_and(|repository| repository.find_branch(name, git2::BranchType::Local).is_ok())
+    }
+
     /// Returns the branch that the main checkout is on, if work can start from there.
     pub fn branch(&self) -> Result<String, PlaceError> {
         let failed =

@@ -5,9 +5,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use super::end::{Family, Found, GRACE, end_blocking};
-use super::record::{Record, SPARE};
+use super::record::{Identity, Record, SPARE};
 use super::table::{self, Entry};
 
 /// A recorded child that no longer runs.
@@ -23,7 +24,17 @@ pub struct Ended {
 /// Records whose owner is alive are somebody else's and stay.
 pub fn sweep(folder: &Path) -> Vec<Ended> {
     remove_spares(folder);
-    let mut left = abandoned(folder);
+    end(abandoned(folder), GRACE)
+}
+
+/// Ends, without asking, whatever of our own the records in `folder` say still runs. For the very end: it was asked before,
+/// and nobody will be there to ask again.
+pub fn end_own(folder: &Path) -> Vec<Ended> {
+    let us = super::record::ourselves().1;
+    end(owned_by(folder, |owner| owner == us), Duration::ZERO)
+}
+
+fn end(mut left: Vec<Left>, grace: Duration) -> Vec<Ended> {
     if left.is_empty() {
         return Vec::new();
     }
@@ -34,7 +45,7 @@ pub fn sweep(folder: &Path) -> Vec<Ended> {
         members.dedup();
         Found { members, group: None }
     };
-    end_blocking(find, GRACE);
+    end_blocking(find, grace);
     left.into_iter().map(Left::settle).collect()
 }
 
@@ -54,8 +65,12 @@ pub fn left(folder: &Path) -> Vec<Ended> {
 
 /// Returns the records in `folder` whose owner is gone.
 fn abandoned(folder: &Path) -> Vec<Left> {
-    let nobodys = records(folder).into_iter().filter(|(_, record)| !record.owner.is_alive());
-    nobodys.map(|(path, record)| Left { family: family(&record), path, record, seen: Vec::new() }).collect()
+    owned_by(folder, |owner| !owner.is_alive())
+}
+
+fn owned_by(folder: &Path, is_wanted: impl Fn(Identity) -> bool) -> Vec<Left> {
+    let wanted = records(folder).into_iter().filter(|(_, record)| is_wanted(record.owner));
+    wanted.map(|(path, record)| Left { family: family(&record), path, record, seen: Vec::new() }).collect()
 }
 
 struct Left {
@@ -118,6 +133,6 @@ fn records(folder: &Path) -> Vec<(std::path::PathBuf, Record)> {
 /// A note that a kill cut short still has its name, and the name is the id that the child carries as a marker.
 fn torn(path: &Path) -> Option<Record> {
     let id = path.file_stem()?.to_str()?.to_owned();
-    let owner = super::record::Identity { pid: 0, start: 0 };
+    let owner = Identity { pid: 0, start: 0 };
     Some(Record { id, command: String::new(), boot: table::boot_id(), owner, child: None })
 }

@@ -46,7 +46,7 @@ impl Identity {
 }
 
 /// Returns what does not change while we live, asked of the system once.
-fn ourselves() -> (String, Identity) {
+pub(super) fn ourselves() -> (String, Identity) {
     static OURSELVES: OnceLock<(String, Identity)> = OnceLock::new();
     let ask = || {
         let us = i32::try_from(std::process::id()).unwrap_or(0);

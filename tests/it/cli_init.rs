@@ -194,7 +194,22 @@ fn another_branch_later_does_not_move_the_base_branch() {
     let ran = project.mxd(["init"]);
     assert_eq!(ran.code, 0);
     assert!(ran.out.contains("(base branch main)"), "{ran:?}");
-    assert!(ran.err.contains("you are on next; work still starts from and goes to main"), "{ran:?}");
+    assert!(ran.err.contains("you are on next; work starts from and goes to main"), "{ran:?}");
+}
+
+#[test]
+fn a_base_branch_that_was_renamed_is_named_anew() {
+    let world = World::new();
+    let project = world.project("calc");
+    world.git(&project.path, ["branch", "-m", "main", "trunk"]);
+    let checked = project.mxd(["doctor"]);
+    assert!(checked.out.contains("there is no branch main any more"), "{checked:?}");
+    assert!(checked.out.contains("--base trunk`"), "{checked:?}");
+    project.mxd(["init", "--base", "nowhere"]).refused(3, "there is no branch \"nowhere\"");
+    let ran = project.mxd(["init", "--base", "trunk"]);
+    assert!(ran.out.contains("(base branch trunk)"), "{ran:?}");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert!(project.mxd(["projects"]).ok().contains("  trunk  "));
 }
 
 #[test]

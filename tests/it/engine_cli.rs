@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::cli_support::{World, json_lines};
-use crate::engine_support::{agent, bash, call, done, marked, play, root, say, task_ids};
+use crate::engine_support::{Running, agent, bash, call, done, marked, play, root, say, task_ids};
 
 fn clarify() -> Value {
     call("clarify", json!({ "question": "Which colour?", "detail": "Both work.", "choices": ["red", "blue"] }))
@@ -144,7 +144,7 @@ fn ctrl_c_once_cuts_the_turn_short_and_keeps_the_agent() {
 #[test]
 fn ctrl_c_twice_stops_everything_at_once_and_the_next_run_goes_on() {
     let world = World::new();
-    let stubborn = bash("trap '' INT TERM; sleep 300 & wait; sleep 300");
+    let stubborn = bash("trap '' INT TERM; (trap '' INT TERM; while true; do sleep 0.1; done) & wait; sleep 300");
     play(&world, json!([root(json!([stubborn, say("I was stopped.")]))]));
     let project = world.project("app");
     let mut running = project.start(&["Wait."]);
@@ -157,8 +157,39 @@ fn ctrl_c_twice_stops_everything_at_once_and_the_next_run_goes_on() {
     assert!(begun.elapsed().as_secs() < 10, "it took {:?}", begun.elapsed());
     // Two signals may arrive as one; then the turn was cut short, which is as good.
     assert!(matches!(ran.code, 0 | 130), "{ran:?}");
+    assert_eq!(marked(&tasks), [], "what does not want to end does not outlive it");
     assert!(project.run(["Go on."]).ok().contains("I was stopped."));
     assert_eq!(marked(&tasks), []);
+}
+
+#[test]
+fn a_terminal_that_is_gone_ends_the_work_with_everything_it_started() {
+    let world = World::new();
+    play(&world, json!([root(json!([bash("trap '' HUP TERM; while true; do sleep 0.1; done"), say("Back again.")]))]));
+    let project = world.project("app");
+    let mut running = project.start(&["Wait."]);
+    running.until_it_works();
+    let tasks = task_ids(&running.seen);
+    running.signal(Signal::HUP);
+    let ran = running.end();
+    assert_eq!(ran.code, 130, "{ran:?}");
+    assert_eq!(marked(&tasks), []);
+    assert!(project.run(["Go on."]).ok().contains("Back again."));
+}
+
+#[test]
+fn what_was_started_to_outlive_its_terminal_does() {
+    let world = World::new();
+    play(&world, json!([root(json!([bash("until [ -e ../go ]; do sleep 0.02; done"), say("Done.")]))]));
+    let project = world.project("app");
+    let mut command = world.command("bash", &project.path);
+    command.args(["-c", "trap '' HUP; exec \"$0\" run --json 'Wait.'", env!("CARGO_BIN_EXE_mxd")]);
+    let mut running = Running::start(command);
+    running.until_it_works();
+    running.signal(Signal::HUP);
+    std::fs::write(world.root().join("go"), "").unwrap();
+    let ran = running.end();
+    assert_eq!((ran.code, ran.out.contains("Done.")), (0, true), "{ran:?}");
 }
 
 #[test]
@@ -295,6 +326,53 @@ fn what_the_person_stopped_stays_stopped_until_it_is_spoken_to() {
 }
 
 #[test]
+fn a_task_that_was_stopped_before_it_began_does_not_begin() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    assert_eq!(project.mxd(["stop", &painter]).ok(), "stopped\n");
+    assert_eq!(project.run([]).ok(), "");
+    assert_eq!(project.status("Painter"), "pending");
+    project.mxd(["send", &painter, "Now."]).ok();
+    project.run([]).ok();
+    assert_eq!(project.status("Painter"), "passed");
+}
+
+#[test]
+fn whoever_sleeps_without_being_done_is_named_with_those_who_wait_for_it() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([say("I rest."), done("passed", "painted")]))]));
+    let project = world.project("app");
+    let painter = project.new_task("Painter");
+    let said = format!(
+        "stalled: orchestrator → Painter: the last of these sleeps without having called done\n    mxd send {} TEXT\n",
+        &painter[..14]
+    );
+    let out = project.run([]).ok();
+    assert!(out.ends_with(&said), "{out}");
+    assert_eq!(project.run([]).ok(), said, "it is still so");
+    project.mxd(["send", &painter, "Go on."]).ok();
+    assert!(!project.run([]).ok().contains("stalled: "));
+}
+
+#[test]
+fn a_model_that_fails_and_is_given_up_fails_its_task_and_the_task_above_learns_of_it() {
+    let world = World::new();
+    let broken = json!({ "errors": [{ "class": "auth" }], "text": "never" });
+    play(&world, json!([root(json!([say("I heard of it.")])), agent("Painter", json!([broken]))]));
+    let project = world.project("app");
+    project.new_task("Painter");
+    assert_eq!(project.run([]).code, 2);
+    let ask = project.asks()[0]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &ask, "Stop"]).ok();
+    let ran = project.run([]);
+    assert!(ran.out.contains("Its model could not be reached, and the person left it at that."), "{ran:?}");
+    assert!(ran.out.contains("I heard of it."), "{ran:?}");
+    assert_eq!((project.status("Painter").as_str(), project.asks().len()), ("failed", 0));
+}
+
+#[test]
 fn tasks_are_made_changed_moved_and_taken_away() {
     let world = World::new();
     play(&world, json!([]));
@@ -384,7 +462,8 @@ fn what_was_spent_is_shown_by_task_by_model_and_by_day() {
     let sum = |rows: &[Value], field: &str| rows.iter().map(|row| row[field].as_u64().unwrap()).sum::<u64>();
     assert_eq!(sum(&by_task, "tokens"), sum(&tree, "tokens"));
     assert_eq!(sum(&by_task, "cost"), sum(&tree, "cost"));
-    assert!(by_task.iter().any(|row| row["name"].as_str().unwrap().ends_with("Painter")), "{by_task:?}");
+    let painter = by_task.iter().find(|row| row["name"].as_str().unwrap().ends_with("Painter"));
+    assert_eq!(painter.map(|row| &row["task"]), Some(&json!(project.id("Painter"))), "{by_task:?}");
     for by in ["model", "day"] {
         let rows = rows(by);
         assert_eq!((rows.len(), sum(&rows, "tokens")), (1, sum(&tree, "tokens")), "{rows:?}");

@@ -67,6 +67,38 @@ fn a_failing_setup_hook_is_a_question_and_trying_again_works() {
 }
 
 #[test]
+fn a_setup_hook_that_says_too_much_fills_no_disk_and_its_last_words_are_shown() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    commit(&project, HOOK, "seq 1000000; printf '\\033[31mno \\377 brush\\033[0m\\n' >&2; exit 7\n");
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.out.contains("1000000\n    no \u{FFFD} brush\n") && ran.out.len() < 20_000, "{ran:?}");
+    let spilled = fs::read_dir(project.folder.root().join("spill")).map_or(0, Iterator::count);
+    assert_eq!(spilled, 0, "nobody reads more than the end of it");
+}
+
+#[test]
+fn work_starts_from_the_base_branch_and_who_is_elsewhere_or_has_renamed_it_is_told() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([bash("ls"), done("passed", "painted")]))]));
+    let project = world.project("app");
+    world.git(&project.path, ["branch", "-m", "main", "trunk"]);
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("you are on trunk, and work starts from and goes to main"), "{ran:?}");
+    assert!(ran.out.contains("there is no branch \"main\" any more"), "{ran:?}");
+    assert!(ran.out.contains("`mxd init --base BRANCH`"), "{ran:?}");
+    project.mxd(["init", "--base", "trunk"]).ok();
+    project.mxd(["answer", project.asks()[0]["id"].as_str().unwrap(), "1"]).ok();
+    project.run([]).ok();
+    assert_eq!(project.status("Painter"), "passed");
+}
+
+#[test]
 fn a_setup_hook_and_a_check_are_done_when_they_say_so_whatever_they_leave_running() {
     let world = World::new();
     let turns = json!([bash("echo good > result; git add result; git commit -qm result"), done("passed", "painted")]);
@@ -341,7 +373,7 @@ fn a_launch_that_fails_is_told_above_and_asked_about() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.out.contains("could not be started. Try again?"), "{ran:?}");
     assert_eq!(project.log("orchestrator").matches("could not be started").count(), 1);
-    world.git(&project.path, ["branch", "-q", "main"]);
+    world.git(&project.path, ["checkout", "-q", "-b", "main"]);
     let asks = project.asks();
     assert_eq!(asks.len(), 1, "{asks:?}");
     project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "1"]).ok();
@@ -362,9 +394,10 @@ fn a_launch_that_failed_and_was_left_is_not_tried_again_by_itself() {
     world.git(&project.path, ["branch", "-q", "-D", "main"]);
     assert_eq!(project.run([]).code, 2);
     project.mxd(["answer", project.asks()[0]["id"].as_str().unwrap(), "Leave it"]).ok();
-    assert_eq!(project.run([]).ok(), "");
+    let ran = project.run([]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
     assert_eq!(project.status("Painter"), "failed");
-    world.git(&project.path, ["branch", "-q", "main"]);
+    world.git(&project.path, ["checkout", "-q", "-b", "main"]);
     project.mxd(["send", &painter, "Now."]).ok();
     project.run([]).ok();
     assert_eq!(project.status("Painter"), "passed");

@@ -94,11 +94,18 @@ async fn one(home: &Home, located: &Located) -> Vec<Finding> {
 /// Says whether the repository can be worked on.
 async fn repository(located: &Located) -> Finding {
     let (name, path) = (&located.project.name, &located.project.path);
-    let place = crate::git::place::Place::of(path).and_then(|place| place.branch());
-    let branch = match place {
+    let place = crate::git::place::Place::of(path);
+    let base = &located.project.base_branch;
+    let has_base = place.as_ref().is_ok_and(|place| place.has_branch(base));
+    let branch = match place.and_then(|place| place.branch()) {
         Ok(branch) => branch,
         Err(error) => return Finding::of_fault("project", &Fault::from(error)),
     };
+    let at = shell_word(&path.display().to_string());
+    if !has_base {
+        let text = format!("{name}: there is no branch {base} any more, from which work starts");
+        return Finding::error("project", text).run(format!("mxd init {at} --base {}", shell_word(&branch)));
+    }
     let found = match health::repository(path).await {
         Ok(found) => found,
         Err(error) => return Finding::of_fault("project", &Fault::from(error)),
@@ -111,12 +118,10 @@ async fn repository(located: &Located) -> Finding {
     }
     if !found.has_name || !found.has_email {
         let text = format!("{name}: git does not know who you are, so agents commit as \"Matrix agent\"");
-        let at = shell_word(&path.display().to_string());
         return Finding::warning("project", text)
             .run(format!("git -C {at} config user.name NAME"))
             .run(format!("git -C {at} config user.email EMAIL"));
     }
-    let base = &located.project.base_branch;
     let other = if *base == branch { String::new() } else { format!("; you are on {branch}") };
     Finding::ok("project", format!("{name}: work starts from {base}{other}"))
 }

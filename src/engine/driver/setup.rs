@@ -35,7 +35,13 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     };
     let task = order.node.id;
     let step = |step: &str| parts.send(Input::Launching { task, step: step.to_owned() });
-    let refused = |error: crate::git::Error| LaunchFailure::Refused(error.to_string());
+    let refused = |error: crate::git::Error| match error {
+        crate::git::Error::NoBranch(branch) if branch == parts.project.base_branch => LaunchFailure::Refused(format!(
+            "there is no branch \"{branch}\" any more, from which work starts in this project; quit, and name another one with \
+             `mxd init --base BRANCH`"
+        )),
+        error => LaunchFailure::Refused(error.to_string()),
+    };
     step("making the worktree");
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
     let had_branch = parts.worktrees.resolve(&Start::Branch(place.branch.clone())).await.is_ok();
@@ -122,7 +128,6 @@ async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place, from: 
         environment,
         shown: "setup_worktree.sh".to_owned(),
         head: HOOK_BYTES,
-        spool: Some(parts.spill.clone()),
         records: Some(parts.records.clone()),
         ..Spec::new(id, "bash", &place.worktree)
     };
