@@ -47,15 +47,16 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     let end = model.key_of(Action::Bottom);
     let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
     let send = model.key_of(Action::SendReview);
+    let looks_on = model.settings.read_only.is_some();
     let with = detail::With {
-        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model },
+        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, model: has_model, looks_on },
         review: &model.review,
         send: &send,
         world: &model.world,
     };
     let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
     let withdraw = model.key_of(Action::Withdraw);
-    let (plight, looks_on) = (model.plight(), model.settings.read_only.is_some());
+    let plight = model.plight();
     let with =
         composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw, looks_on, plight: plight.as_deref() };
     let written = composer::view(&model.composer, &with, cx, places.composer, buffer);

@@ -229,8 +229,9 @@ fn a_second_screen_looks_on_and_changes_nothing() {
     let world = greeting();
     let mut at_work = open(&world, 120, 40);
     at_work.wait_for_text("Say below what you want done");
-    let mut looking = open(&world, 120, 40);
+    let mut looking = Session::start(&world, mxd(), &[], 120, 40);
     looking.wait_for_text("read only");
+    looking.wait_for_text("Nothing has been said here yet.");
     looking.wait_for_text("another mxd works on this project: from here it is only watched");
     make_the_greeting(&mut at_work);
     looking.wait_for_text("Add a greeting");

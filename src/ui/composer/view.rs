@@ -106,7 +106,9 @@ pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mu
     let area = Rect { y: area.y + chips, height: area.height - chips, ..area };
     let sign = if focused { Role::Accent } else { Role::Faint };
     paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(sign));
-    draw_mode(state, task, cx, focused, area, buffer);
+    if !with.looks_on {
+        draw_mode(state, task, cx, focused, area, buffer);
+    }
     let room = text_width(area.width, task, state);
     let inner = Rect {
         x: area.x + 3,

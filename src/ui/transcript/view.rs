@@ -24,6 +24,8 @@ pub struct View<'a> {
     pub end: &'a str,
     /// Whether a model is set up, without which nothing can be said.
     pub model: bool,
+    /// Whether this screen only looks on.
+    pub looks_on: bool,
 }
 
 /// Draws the visible rows into `area`.
@@ -160,6 +162,8 @@ fn retrying(retry: &Retry, cx: &Cx<'_>) -> String {
 fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let lines: &[&str] = if transcript.is_loading() {
         &["Reading …"]
+    } else if with.looks_on {
+        &["Nothing has been said here yet."]
     } else if !with.model {
         &[
             "No model is set up yet, so nobody can answer.",
