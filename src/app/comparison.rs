@@ -14,6 +14,7 @@ pub(super) fn file(file: FileDiff) -> diff::FileDiff {
         state: state(file.status),
         counted: Some((file.added, file.removed)),
         notes,
+        beyond: file.cut.and(file.new.as_ref()).map(|version| version.id.clone()),
         hunks: file.hunks.into_iter().map(hunk).collect(),
     }
 }
@@ -32,7 +33,7 @@ fn state(status: FileStatus) -> diff::FileState {
 }
 
 /// Says what the lines of a file do not.
-fn notes(file: &FileDiff) -> Vec<String> {
+pub fn notes(file: &FileDiff) -> Vec<String> {
     let mut notes = Vec::new();
     let (old, new) = (file.old.as_ref(), file.new.as_ref());
     let sizes = || match (old, new) {

@@ -1,6 +1,6 @@
 //! The one place that talks to the terminal, in commands without a screen.
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
 
 use serde::Serialize;
 
@@ -31,6 +31,11 @@ pub struct Console {
 impl Console {
     pub fn new() -> Self {
         Self { out: BufWriter::new(io::stdout()) }
+    }
+
+    /// Tells whether somebody reads along, as opposed to a program or a file.
+    pub fn is_terminal(&self) -> bool {
+        self.out.get_ref().is_terminal()
     }
 
     /// Writes a line that is safe to show.

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::app::file_notes;
 use crate::base::{Fault, TaskId, TurnId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, Located, home};
 use crate::cli::tree::{find, load};
 use crate::cli::work::runtime;
-use crate::engine::review::{
-    Cut, DiffWish, FileDiff, FileStatus, Hunk, Kind, LineKind, Range, TurnView, Version, Whitespace,
-};
+use crate::engine::review::{Diff, DiffWish, FileDiff, FileStatus, Range, TaskDiff, TurnView, Whitespace};
 use crate::engine::{Reader, Spot};
 use crate::git::Worktrees;
 
@@ -53,26 +52,47 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             None => Range::Base,
         };
         let wish = DiffWish { range, whitespace, context: args.context, only: args.paths.clone() };
-        looked.reader.diff(&looked.spot, wish).await
+        Ok(if args.json || args.stat {
+            Found::Data(looked.reader.diff(&looked.spot, wish).await?)
+        } else {
+            Found::Patch(looked.reader.patch(&looked.spot, wish).await?)
+        })
     })?;
-    if args.json {
-        console.json(&found)?;
-    } else if args.stat {
-        for file in &found.diff.files {
-            console.line(&format!("{} {} +{} -{}", mark(file.status), name(file), file.added, file.removed))?;
+    match found {
+        // Whoever applies it needs every byte of it; a terminal must not get them raw.
+        Found::Patch(patch) if !console.is_terminal() => console.bytes(&patch)?,
+        Found::Patch(patch) => {
+            String::from_utf8_lossy(&patch).split_terminator('\n').try_for_each(|line| console.line(line))?;
         }
-        let files = text::count(found.diff.files.len() + found.diff.hidden_files, "file", "files");
-        console.line(&format!("{files}, +{} -{}", found.diff.added(), found.diff.removed()))?;
-    } else {
-        for file in &found.diff.files {
-            patch(console, file)?;
+        Found::Data(found) => {
+            if args.json {
+                console.json(&found)?;
+            } else {
+                stat(console, &found.diff)?;
+            }
+            if found.diff.hidden_files > 0 {
+                console.note(&format!("{} more are not shown", text::count(found.diff.hidden_files, "file", "files")));
+            }
         }
-    }
-    if found.diff.hidden_files > 0 {
-        console.note(&format!("{} more are not shown", text::count(found.diff.hidden_files, "file", "files")));
     }
     console.finish()?;
     Ok(0)
+}
+
+enum Found {
+    Data(TaskDiff),
+    Patch(Vec<u8>),
+}
+
+fn stat(console: &mut Console, diff: &Diff) -> Result<(), Failure> {
+    for file in &diff.files {
+        let notes = file_notes(file);
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        let (mark, name) = (mark(file.status), name(file));
+        console.line(&format!("{mark} {name} +{} -{}{notes}", file.added, file.removed))?;
+    }
+    let files = text::count(diff.files.len() + diff.hidden_files, "file", "files");
+    console.line(&format!("{files}, +{} -{}", diff.added(), diff.removed()))
 }
 
 /// A task that is looked at without an engine.
@@ -152,70 +172,4 @@ fn mark(status: FileStatus) -> char {
         FileStatus::TypeChanged => 'T',
         FileStatus::Conflicted => 'U',
     }
-}
-
-/// Writes a file's change in the form that `git apply` and every reader of patches know.
-fn patch(console: &mut Console, file: &FileDiff) -> Result<(), Failure> {
-    let path = |side: &str, version: Option<&Version>| {
-        version.map_or_else(|| "/dev/null".to_owned(), |version| format!("{side}/{}", version.path.display()))
-    };
-    let (old, new) = (path("a", file.old.as_ref()), path("b", file.new.as_ref()));
-    let named = |own: &str, other: &str| if own == "/dev/null" { other[2..].to_owned() } else { own[2..].to_owned() };
-    console.line(&format!("diff --git a/{} b/{}", named(&old, &new), named(&new, &old)))?;
-    match (&file.old, &file.new) {
-        (None, Some(made)) => console.line(&format!("new file mode {}", mode(made.kind)))?,
-        (Some(gone), None) => console.line(&format!("deleted file mode {}", mode(gone.kind)))?,
-        (Some(before), Some(after)) if before.kind != after.kind => {
-            console.line(&format!("old mode {}", mode(before.kind)))?;
-            console.line(&format!("new mode {}", mode(after.kind)))?;
-        }
-        (Some(_) | None, Some(_) | None) => {}
-    }
-    if let (FileStatus::Renamed, Some(before), Some(after)) = (file.status, &file.old, &file.new) {
-        console.line(&format!("rename from {}", before.path.display()))?;
-        console.line(&format!("rename to {}", after.path.display()))?;
-    }
-    match file.cut {
-        Some(Cut::Binary) => console.line(&format!("Binary files {old} and {new} differ"))?,
-        Some(Cut::TooLarge) => console.line(&format!("# {} is too large to be compared line by line", name(file)))?,
-        Some(Cut::Lines(_)) | None => {}
-    }
-    if !file.hunks.is_empty() {
-        console.line(&format!("--- {old}"))?;
-        console.line(&format!("+++ {new}"))?;
-    }
-    file.hunks.iter().try_for_each(|hunk| lines(console, hunk))?;
-    if let Some(Cut::Lines(hidden)) = file.cut {
-        console.note(&format!("{}: {} are not shown", name(file), text::count(hidden, "line", "lines")));
-    }
-    Ok(())
-}
-
-fn mode(kind: Kind) -> &'static str {
-    match kind {
-        Kind::File => "100644",
-        Kind::Executable => "100755",
-        Kind::Link => "120000",
-        Kind::Submodule => "160000",
-    }
-}
-
-fn lines(console: &mut Console, hunk: &Hunk) -> Result<(), Failure> {
-    let heading = if hunk.heading.is_empty() { String::new() } else { format!(" {}", hunk.heading) };
-    console.line(&format!(
-        "@@ -{},{} +{},{} @@{heading}",
-        hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
-    ))?;
-    for line in &hunk.lines {
-        let mark = match line.kind {
-            LineKind::Context => ' ',
-            LineKind::Added => '+',
-            LineKind::Removed => '-',
-        };
-        console.line(&format!("{mark}{}", line.text))?;
-        if line.unended {
-            console.line("\\ No newline at end of file")?;
-        }
-    }
-    Ok(())
 }

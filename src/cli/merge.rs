@@ -113,7 +113,7 @@ fn show(console: &mut Console, found: &MergePreview) -> Result<(), Failure> {
         found.removed
     ))?;
     for conflict in &found.conflicts {
-        console.line(&format!("conflict: {}", conflict.path.display()))?;
+        console.line(&format!("conflict: {}, {}", conflict.path.display(), conflict.kind.words()))?;
     }
     if !found.conflicts.is_empty() {
         console.line("to be solved by its agent (--resolve) or by you (--edit)")?;

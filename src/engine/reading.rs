@@ -38,7 +38,7 @@ pub struct Spot {
 pub struct Reader {
     pub(in crate::engine) worktrees: Worktrees,
     pub(in crate::engine) sessions: Sessions,
-    /// Whether states of files may be taken: only one process may.
+    /// Whether states of files may be taken where snapshots are: only one process may.
     captures: bool,
 }
 
@@ -66,6 +66,23 @@ impl Spot {
     }
 }
 
+/// What a range stands for.
+struct Ends {
+    checkout: Checkout,
+    old: End,
+    new: End,
+    /// What the two are called.
+    names: (String, String),
+    /// The state of the files on the new side.
+    state: Option<String>,
+}
+
+impl From<DiffWish> for Wish {
+    fn from(wish: DiffWish) -> Self {
+        Self { whitespace: wish.whitespace, context: wish.context, only: wish.only, ..Self::default() }
+    }
+}
+
 impl Reader {
     /// A reader in the process that has the project.
     pub(in crate::engine) fn new(worktrees: Worktrees, sessions: Sessions) -> Self {
@@ -89,14 +106,26 @@ impl Reader {
     }
 
     pub async fn diff(&self, spot: &Spot, wish: DiffWish) -> Result<TaskDiff, Fault> {
+        let Ends { checkout, old, new, names, state } = self.ends(spot, wish.range).await?;
+        let range = wish.range;
+        let made = diff::between(&checkout, &old, &new, &wish.into()).await.map_err(not_kept)?;
+        Ok(TaskDiff { task: spot.task, range, old: names.0, new: names.1, diff: made, state })
+    }
+
+    /// Returns a difference as a patch, whole and with every byte as it is.
+    pub async fn patch(&self, spot: &Spot, wish: DiffWish) -> Result<Vec<u8>, Fault> {
+        let Ends { checkout, old, new, .. } = self.ends(spot, wish.range).await?;
+        diff::patch(&checkout, &old, &new, &wish.into()).await.map_err(not_kept)
+    }
+
+    async fn ends(&self, spot: &Spot, range: Range) -> Result<Ends, Fault> {
         let (checkout, now) = self.place(spot).await?;
-        let files = Wish { whitespace: wish.whitespace, context: wish.context, only: wish.only, ..Wish::default() };
         let state = match (&spot.worktree, &now) {
             // What was looked at is kept as it was before it was looked at: nothing counts as seen that was not there.
             (Some(path), End::Worktree) if self.captures => self.worktrees.state(path).await.ok(),
             (_, _) => None,
         };
-        let (old, new, names) = match wish.range {
+        let (old, new, names) = match range {
             Range::Base => {
                 let from = match &now {
                     End::Worktree => diff::left(&checkout, None, &spot.above).await?,
@@ -137,8 +166,7 @@ impl Reader {
                 }
             },
         };
-        let made = diff::between(&checkout, &old, &new, &files).await.map_err(not_kept)?;
-        Ok(TaskDiff { task: spot.task, range: wish.range, old: names.0, new: names.1, diff: made, state })
+        Ok(Ends { checkout, old, new, names, state })
     }
 
     /// Returns what the person has seen of a task's work.
@@ -168,7 +196,8 @@ impl Reader {
     async fn as_kept(&self, checkout: &Checkout, now: End) -> Result<End, Fault> {
         match now {
             End::Worktree if self.captures => Ok(End::Tree(self.worktrees.state(&checkout.path).await?)),
-            End::Worktree | End::Commit(_) | End::Tree(_) | End::Empty => Ok(now),
+            End::Worktree => Ok(End::Tree(self.worktrees.state_aside(&checkout.path).await?)),
+            End::Commit(_) | End::Tree(_) | End::Empty => Ok(now),
         }
     }
 }

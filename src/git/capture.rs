@@ -13,8 +13,11 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use git2::Oid;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use super::error::{Error, blocking};
 use super::program::{Call, Checkout};
@@ -26,6 +29,8 @@ use super::worktree_files::remove_if_there;
 const INDEX: &str = "mxd-index";
 /// The tree that our index stands for; not there while the index is being changed.
 const TREE: &str = "mxd-tree";
+/// How the index of somebody who only looks is called, before the number of their process.
+const LOOK: &str = "mxd-look-";
 /// How the mode of a file begins, where a link's or a submodule's does not.
 const REGULAR: &[u8] = b"100";
 
@@ -64,25 +69,103 @@ pub(super) enum Safety {
     Durable,
 }
 
+/// What is remembered of a checkout: an index of ours, and the tree that it stands for.
+struct Memory {
+    index: PathBuf,
+    tree: PathBuf,
+}
+
+impl Memory {
+    fn of(checkout: &Checkout) -> Self {
+        Self { index: checkout.git_dir.join(INDEX), tree: checkout.git_dir.join(TREE) }
+    }
+
+    fn lock(&self) -> PathBuf {
+        let mut name = self.index.clone().into_os_string();
+        name.push(".lock");
+        name.into()
+    }
+
+    /// Throws it away. The next capture starts from the checkout's own index.
+    fn forget(&self) {
+        for path in [&self.index, &self.tree, &self.lock()] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// The memory of somebody who only looks. It goes with them.
+struct Look(Memory);
+
+impl Look {
+    /// Makes one that knows what `kept` knows.
+    fn like(kept: &Memory, git_dir: &Path) -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        sweep(git_dir);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{LOOK}{}-{number}", std::process::id());
+        let (index, tree) = (git_dir.join(&name), git_dir.join(format!("{name}-tree")));
+        let look = Self(Memory { index, tree });
+        copy(&kept.index, &look.0.index)?;
+        Ok(look)
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        self.0.forget();
+    }
+}
+
+/// Removes what those who looked left when they were killed.
+fn sweep(git_dir: &Path) {
+    for entry in fs::read_dir(git_dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(LOOK)?.split(['-', '.']).next()?.parse().ok());
+        let is_gone = |owner: i32| {
+            Pid::from_raw(owner).is_none_or(|owner| test_kill_process(owner).is_err_and(|error| error == Errno::SRCH))
+        };
+        if owner.is_some_and(is_gone) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Captures a checkout. Files larger than `cap` are left out.
 pub(super) async fn capture(checkout: &Checkout, cap: Option<u64>, safety: Safety) -> Result<Captured, Error> {
-    let (index, tree) = (checkout.git_dir.join(INDEX), checkout.git_dir.join(TREE));
+    capture_with(checkout, &Memory::of(checkout), cap, safety).await
+}
+
+/// As [`capture`], while another process may be capturing the same checkout: what is remembered is used and left as it is.
+pub(super) async fn capture_aside(checkout: &Checkout, cap: Option<u64>) -> Result<Captured, Error> {
+    let here = checkout.clone();
+    let look = blocking(move || Look::like(&Memory::of(&here), &here.git_dir)).await?;
+    capture_with(checkout, &look.0, cap, Safety::Os).await
+}
+
+async fn capture_with(
+    checkout: &Checkout,
+    memory: &Memory,
+    cap: Option<u64>,
+    safety: Safety,
+) -> Result<Captured, Error> {
+    let Memory { index, tree } = memory;
     let git = |arguments: &[&str]| {
-        let call = checkout.git(arguments).index(&index).raw().long(None);
+        let call = checkout.git(arguments).index(index).raw().long(None);
         if safety == Safety::Durable { call.durable() } else { call }
     };
     // Callers take turns: a lock is a crash's leftover.
-    let _ = fs::remove_file(checkout.git_dir.join(format!("{INDEX}.lock")));
+    let _ = fs::remove_file(memory.lock());
     let look = || git(&["ls-files", "-z", "-m", "-o", "--exclude-standard"]).run();
     let known = index.exists();
     if !known {
-        seed(checkout, &index).await?;
+        seed(checkout, index).await?;
     }
     let listed = match look().await {
         // Our index is only a memory; one that cannot be read is made anew.
         Err(Error::Failed { .. }) if known => {
-            forget(checkout);
-            seed(checkout, &index).await?;
+            memory.forget();
+            seed(checkout, index).await?;
             look().await?
         }
         listed => listed?,
@@ -90,30 +173,34 @@ pub(super) async fn capture(checkout: &Checkout, cap: Option<u64>, safety: Safet
     let Sifted { changed, unreachable, left_out } = sift(checkout, listed, cap).await?;
     if changed.is_empty()
         && unreachable.is_empty()
-        && let Some(known) = fs::read_to_string(&tree).ok().and_then(|text| Oid::from_str(text.trim()).ok())
+        && let Some(known) = fs::read_to_string(tree).ok().and_then(|text| Oid::from_str(text.trim()).ok())
     {
         return Ok(Captured { tree: known, left_out });
     }
     if !unreachable.is_empty() {
-        remove_if_there(&tree)?;
+        remove_if_there(tree)?;
         let input = lines(&unreachable);
         git(&["update-index", "-z", "--force-remove", "--stdin"]).input(input).run().await?;
     }
-    let id = store(checkout, &changed, git).await?;
+    let id = store(checkout, tree, &changed, git).await?;
     Ok(Captured { tree: id, left_out })
 }
 
 /// Adds files to what was captured, whether git ignores them or not. Returns the tree with them.
 pub(super) async fn include_also(checkout: &Checkout, paths: &[PathBuf]) -> Result<Oid, Error> {
-    let index = checkout.git_dir.join(INDEX);
+    let Memory { index, tree } = Memory::of(checkout);
     let paths = paths.iter().map(|path| path.as_os_str().to_owned()).collect();
-    store(checkout, &paths, |arguments: &[&str]| checkout.git(arguments).index(&index).raw().long(None)).await
+    store(checkout, &tree, &paths, |arguments: &[&str]| checkout.git(arguments).index(&index).raw().long(None)).await
 }
 
 /// Brings our index up to date with these files and returns its tree.
-async fn store(checkout: &Checkout, changed: &BTreeSet<OsString>, git: impl Fn(&[&str]) -> Call) -> Result<Oid, Error> {
-    let tree = checkout.git_dir.join(TREE);
-    remove_if_there(&tree)?;
+async fn store(
+    checkout: &Checkout,
+    tree: &Path,
+    changed: &BTreeSet<OsString>,
+    git: impl Fn(&[&str]) -> Call,
+) -> Result<Oid, Error> {
+    remove_if_there(tree)?;
     step("the tree of our index is forgotten");
     if !changed.is_empty() {
         let input = lines(changed);
@@ -122,15 +209,8 @@ async fn store(checkout: &Checkout, changed: &BTreeSet<OsString>, git: impl Fn(&
     }
     let id = git(&["write-tree"]).line().await?;
     step("a tree is written");
-    fs::write(&tree, &id).map_err(Error::disk("write", &tree))?;
+    fs::write(tree, &id).map_err(Error::disk("write", tree))?;
     Oid::from_str(&id).map_err(Error::read(&checkout.path))
-}
-
-/// Throws away what is remembered of a checkout. The next capture starts from the checkout's own index.
-fn forget(checkout: &Checkout) {
-    for name in [INDEX, TREE] {
-        let _ = fs::remove_file(checkout.git_dir.join(name));
-    }
 }
 
 /// What may have changed, told apart.
@@ -195,18 +275,7 @@ pub(super) fn is_beyond_link(top: &Path, path: &Path) -> bool {
 /// what lies on the disk lose that knowledge.
 async fn seed(checkout: &Checkout, index: &Path) -> Result<(), Error> {
     let (theirs, ours) = (checkout.git_dir.join("index"), index.to_owned());
-    let copied = blocking(move || {
-        let Ok(modified) = fs::metadata(&theirs).and_then(|found| found.modified()) else { return Ok(false) };
-        let draft = ours.with_extension("draft");
-        fs::copy(&theirs, &draft).map_err(Error::disk("copy", &theirs))?;
-        // Git compares files with the time of the index to find those that changed in the moment it was written.
-        let copy = File::options().write(true).open(&draft).map_err(Error::disk("open", &draft))?;
-        copy.set_modified(modified).map_err(Error::disk("date", &draft))?;
-        fs::rename(&draft, &ours).map_err(Error::disk("write", &ours))?;
-        Ok(true)
-    })
-    .await?;
-    if !copied {
+    if !blocking(move || copy(&theirs, &ours)).await? {
         return Ok(());
     }
     if converts(checkout, index).await? {
@@ -215,6 +284,18 @@ async fn seed(checkout: &Checkout, index: &Path) -> Result<(), Error> {
     // A fresh worktree's files are as old as its index, and git would read every one of them each time it looks. What it
     // finds now it remembers. That some differ is no failure.
     checkout.git(["update-index", "-q", "--refresh"]).index(index).raw().long(None).answer().await.map(drop)
+}
+
+/// Copies an index. Tells whether there was one.
+fn copy(from: &Path, to: &Path) -> Result<bool, Error> {
+    let Ok(modified) = fs::metadata(from).and_then(|found| found.modified()) else { return Ok(false) };
+    let draft = to.with_extension("draft");
+    fs::copy(from, &draft).map_err(Error::disk("copy", from))?;
+    // Git compares files with the time of the index to find those that changed in the moment it was written.
+    let copy = File::options().write(true).open(&draft).map_err(Error::disk("open", &draft))?;
+    copy.set_modified(modified).map_err(Error::disk("date", &draft))?;
+    fs::rename(&draft, to).map_err(Error::disk("write", to))?;
+    Ok(true)
 }
 
 /// Makes our index forget what it knows of files whose stored form is not what lies on the disk.

@@ -40,6 +40,22 @@ pub enum ConflictKind {
     Submodule,
 }
 
+impl ConflictKind {
+    /// Returns what two branches disagree about, as it is said of the file of one of them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Content => "both changed the same lines",
+            Self::BothAdded => "both made it",
+            Self::DeletedByUs => "changed here, gone there",
+            Self::DeletedByThem => "gone here, changed there",
+            Self::BothMoved => "renamed to different names",
+            Self::Binary => "both changed it, and it is not text",
+            Self::Mode => "both changed what kind of file it is",
+            Self::Submodule => "both moved the submodule",
+        }
+    }
+}
+
 /// Some text of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Excerpt {

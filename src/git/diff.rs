@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::error::{Error, blocking};
 use super::program::Checkout;
+pub(super) use read::find_renames;
 
 /// One end of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,6 +198,12 @@ pub(super) fn lossy<S: serde::Serializer>(path: &Path, serializer: S) -> Result<
 pub async fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Diff, Error> {
     let (checkout, old, new, wish) = (checkout.clone(), old.clone(), new.clone(), wish.clone());
     blocking(move || read::between(&checkout, &old, &new, &wish)).await
+}
+
+/// Returns what differs between two ends as a patch, as git itself writes it: whole, and with every byte as it is.
+pub async fn patch(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Vec<u8>, Error> {
+    let (checkout, old, new, wish) = (checkout.clone(), old.clone(), new.clone(), wish.clone());
+    blocking(move || read::patch(&checkout, &old, &new, &wish)).await
 }
 
 /// Compares a checkout, with what is not committed in it, with where it left the branch `base`.

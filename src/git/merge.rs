@@ -17,6 +17,7 @@ use git2::{Oid, Repository};
 
 use super::conflict;
 pub use super::conflict::{Conflict, ConflictKind, Excerpt};
+use super::diff;
 use super::error::{Error, blocking};
 use super::refs;
 use super::status::DiffStat;
@@ -119,7 +120,8 @@ fn gained(repository: &Repository, ours: Oid, theirs: Oid) -> Result<DiffStat, E
     let failed = Error::read(repository.path());
     let from = repository.merge_base(ours, theirs).unwrap_or(ours);
     let tree = |id| repository.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed);
-    let diff = repository.diff_tree_to_tree(Some(&tree(from)?), Some(&tree(theirs)?), None).map_err(&failed)?;
+    let mut diff = repository.diff_tree_to_tree(Some(&tree(from)?), Some(&tree(theirs)?), None).map_err(&failed)?;
+    diff::find_renames(&mut diff).map_err(&failed)?;
     let stats = diff.stats().map_err(&failed)?;
     Ok(DiffStat { files: stats.files_changed(), added: stats.insertions(), removed: stats.deletions() })
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Signature};
 
-use super::capture::{Captured, LeftOut, Safety, capture, include_also, is_beyond_link};
+use super::capture::{Captured, LeftOut, Safety, capture, capture_aside, include_also, is_beyond_link};
 use super::entry::{self, Head};
 use super::error::{Error, blocking};
 use super::program::{Checkout, OURSELVES};
@@ -99,6 +99,12 @@ impl Worktrees {
         let _place = self.place(path).await;
         let checkout = self.checkout(path).await?;
         Ok(capture(&checkout, Some(FILE_CAP), Safety::Os).await?.tree.to_string())
+    }
+
+    /// As [`Worktrees::state`], also while another process takes snapshots there.
+    pub async fn state_aside(&self, path: &Path) -> Result<String, Error> {
+        let checkout = self.checkout(path).await?;
+        Ok(capture_aside(&checkout, Some(FILE_CAP)).await?.tree.to_string())
     }
 
     /// Returns the commit that a checkout stands on.

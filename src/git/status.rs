@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use git2::{DiffOptions, Oid, StatusOptions};
 
+use super::diff;
 use super::error::{Error, blocking};
 use super::program::Checkout;
 use super::refs;
@@ -205,7 +206,8 @@ pub async fn diffstat(checkout: &Checkout, base: &str) -> Result<DiffStat, Error
             .recurse_untracked_dirs(true)
             .show_untracked_content(true)
             .ignore_submodules(true);
-        let diff = repository.diff_tree_to_workdir_with_index(Some(&tree), Some(&mut options)).map_err(&failed)?;
+        let mut diff = repository.diff_tree_to_workdir_with_index(Some(&tree), Some(&mut options)).map_err(&failed)?;
+        diff::find_renames(&mut diff).map_err(&failed)?;
         let stats = diff.stats().map_err(&failed)?;
         Ok(DiffStat { files: stats.files_changed(), added: stats.insertions(), removed: stats.deletions() })
     })

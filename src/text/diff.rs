@@ -91,6 +91,8 @@ pub struct FileDiff {
     pub counted: Option<(usize, usize)>,
     /// What cannot be shown as lines: a binary file, a mode.
     pub notes: Vec<String>,
+    /// Names the new content where neither lines nor notes show all of it: another name, another change.
+    pub beyond: Option<String>,
     pub hunks: Vec<Hunk>,
 }
 

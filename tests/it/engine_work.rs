@@ -4,6 +4,7 @@
 mod kills;
 mod merging;
 mod odd;
+mod radar;
 mod rewinding;
 mod solving;
 mod steps;
@@ -67,7 +68,7 @@ fn every_turn_that_changed_files_is_kept_and_can_be_looked_at() {
     assert_eq!(listed[0]["calls"], json!(["bash"]));
 
     let first = project.mxd(["diff", &id, "--turn", "1"]).ok();
-    assert!(first.contains("+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n"), "{first}");
+    assert!(first.contains("+++ b/a.txt\n@@ -0,0 +1 @@\n+one\n"), "{first}");
     let second = project.mxd(["diff", &id, "--turn", "2"]).ok();
     assert!(second.contains(" one\n+two\n") && second.contains("odd name"), "{second}");
     assert!(!second.contains("+one"), "only what that turn did: {second}");

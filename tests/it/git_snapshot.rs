@@ -129,6 +129,29 @@ at_home! {
         assert_eq!(taken(&scene, &wanted, 6).await.tree, first.tree, "where the branch stood is part of it");
     }
 
+    async fn whoever_only_looks_sees_the_same_state_and_leaves_nothing() {
+        let scene = Scene::new();
+        let wanted = scene.made(1).await;
+        let (worktrees, entry) = (scene.worktrees().await, scene.entry(&wanted));
+        let fresh = worktrees.state_aside(&wanted.path).await.unwrap();
+        assert_eq!(fresh, taken(&scene, &wanted, 1).await.tree, "also where nobody has taken one yet");
+        fs::write(wanted.path.join("a.txt"), "changed\r\n").unwrap();
+        // Somebody who looked was killed.
+        fs::write(entry.join("mxd-look-999999999-0"), "left").unwrap();
+        fs::write(entry.join("mxd-look-999999999-0.lock"), "left").unwrap();
+        let before = belongings(&scene, &entry);
+        let ours = |name: &str| fs::read(entry.join(name)).unwrap();
+        let (index, tree) = (ours("mxd-index"), ours("mxd-tree"));
+        let looked = worktrees.state_aside(&wanted.path).await.unwrap();
+        assert_eq!((ours("mxd-index"), ours("mxd-tree")), (index, tree));
+        assert_eq!(belongings(&scene, &entry), before);
+        let left = fs::read_dir(&entry).unwrap().filter(|found| {
+            found.as_ref().unwrap().file_name().to_string_lossy().starts_with("mxd-look-")
+        });
+        assert_eq!(left.count(), 0);
+        assert_eq!(looked, taken(&scene, &wanted, 2).await.tree);
+    }
+
     async fn the_persons_index_stash_and_reflogs_are_not_touched() {
         let scene = Scene::new();
         let wanted = scene.made(1).await;

@@ -147,6 +147,23 @@ at_home! {
         assert!(status::drift(&here, &wanted.branch, "gone").await.is_err());
     }
 
+    async fn a_renamed_file_counts_as_one_for_whoever_counts() {
+        let scene = Scene::new();
+        let lines: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        fs::write(scene.top.join("old.txt"), &lines).unwrap();
+        scene.commit_all("a long file");
+        let wanted = scene.made(1).await;
+        git(&wanted.path, ["mv", "old.txt", "new.txt"]);
+        fs::write(wanted.path.join("new.txt"), lines.replace("line 7\n", "seven\n")).unwrap();
+        commit_all(&wanted.path, "renamed");
+        let here = checkout(&scene, &wanted).await;
+        let expected = DiffStat { files: 1, added: 1, removed: 1 };
+        assert_eq!(status::diffstat(&here, "main").await.unwrap(), expected);
+        assert_eq!(scene.worktrees().await.preview(&wanted.branch, "main").await.unwrap().stat, expected);
+        let diff = mxd::git::diff::since_base(&here, "main", &mxd::git::diff::Wish::default()).await.unwrap();
+        assert_eq!((diff.files.len(), diff.added(), diff.removed()), (1, 1, 1));
+    }
+
     async fn ignored_files_that_are_asked_for_are_copied_with_their_modes_and_once() {
         let scene = Scene::new();
         let top = &scene.top;

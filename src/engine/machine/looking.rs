@@ -65,12 +65,22 @@ impl Machine {
         }
     }
 
-    /// Returns the branches that are being worked on, or wait to be merged.
+    /// Returns the branches that are being worked on, or wait to be merged, and the base branch that they meet in.
     pub fn live_branches(&self) -> Vec<(TaskId, String)> {
         let is_live = |node: &&TaskNode| {
-            node.worktree.is_some() && matches!(node.status, Status::InProgress | Status::Passed | Status::Failed)
+            let has_begun = matches!(node.status, Status::InProgress | Status::Passed | Status::Failed);
+            node.worktree.is_some() && has_begun && !self.has_nothing_left(node.id)
         };
-        self.tree.all().filter(is_live).filter_map(|node| Some((node.id, node.branch.clone()?))).collect()
+        let base = (self.tree.root_id(), self.ground.project.base_branch.clone());
+        let tasks = self.tree.all().filter(is_live).filter_map(|node| Some((node.id, node.branch.clone()?)));
+        std::iter::once(base).chain(tasks).collect()
+    }
+
+    /// Tells whether the branch that a task goes into has all of its work: what conflicts with it conflicts with that one.
+    fn has_nothing_left(&self, task: TaskId) -> bool {
+        let Some(life) = self.lives.get(&task) else { return false };
+        let is_dirty = life.diff.is_some_and(|diff| diff.dirty);
+        life.run.is_none() && !is_dirty && life.drift.is_some_and(|drift| drift.ahead == 0)
     }
 
     /// Tells whether an agent is there for a task.

@@ -96,7 +96,10 @@ impl Machine {
             |diff| format!("{}, +{} -{}", text::count(diff.files, "file", "files"), diff.added, diff.removed),
         );
         let checked = match &life.state.work.receipt {
-            Some(receipt) if receipt.passed() => format!("`{}` succeeded", receipt.command),
+            Some(receipt) if receipt.passed() => {
+                let (commit, seconds) = (receipt.commit.get(..10).unwrap_or_default(), receipt.duration_ms / 1000);
+                format!("`{}` succeeded after {seconds} s on {commit}", receipt.command)
+            }
             Some(receipt) => format!("`{}` failed", receipt.command),
             None => "not checked: no `verify` is set".to_owned(),
         };

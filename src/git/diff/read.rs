@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use git2::{Delta, DiffDelta, DiffFile, DiffFindOptions, DiffLine, DiffOptions, FileMode, Patch, Repository, Tree};
+use git2::{
+    Delta, DiffDelta, DiffFile, DiffFindOptions, DiffFormat, DiffLine, DiffOptions, FileMode, Patch, Repository, Tree,
+};
 
 use super::{Cut, Diff, End, FileDiff, FileStatus, Hunk, Kind, Line, LineKind, Version, Whitespace, Wish};
 use crate::git::error::Error;
@@ -75,10 +77,44 @@ fn beginning(repository: &Repository, name: &str, head: git2::Oid) -> Option<git
 pub(super) fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Diff, Error> {
     let repository = checkout.open()?;
     let failed = Error::read(&checkout.path);
-    let mut options = options(wish);
-    let (old_tree, new_tree) = (tree(&repository, old)?, tree(&repository, new)?);
+    let Some(diff) = compare(&repository, old, new, options(wish))? else { return Ok(Diff::default()) };
+    let total = diff.deltas().len();
+    let mut files = Vec::with_capacity(total.min(wish.most_files));
+    for at in 0..total.min(wish.most_files) {
+        files.extend(file(&diff, at, wish).map_err(&failed)?);
+    }
+    Ok(Diff { files, hidden_files: total.saturating_sub(wish.most_files) })
+}
+
+pub(super) fn patch(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Vec<u8>, Error> {
+    let repository = checkout.open()?;
+    // Whoever applies a patch needs all of it: nothing is too large but what git itself takes for too large.
+    let Some(diff) = compare(&repository, old, new, options(&Wish { most_bytes: 0, ..wish.clone() }))? else {
+        return Ok(Vec::new());
+    };
+    let mut text = Vec::new();
+    diff.print(DiffFormat::Patch, |_, _, line| {
+        if kind(&line).is_some() {
+            text.extend(u8::try_from(line.origin()));
+        }
+        text.extend_from_slice(line.content());
+        true
+    })
+    .map_err(Error::read(&checkout.path))?;
+    Ok(text)
+}
+
+/// Finds what differs. Nothing: the two ends are the same.
+fn compare<'r>(
+    repository: &'r Repository,
+    old: &End,
+    new: &End,
+    mut options: DiffOptions,
+) -> Result<Option<git2::Diff<'r>>, Error> {
+    let failed = Error::read(repository.path());
+    let (old_tree, new_tree) = (tree(repository, old)?, tree(repository, new)?);
     let mut diff = match (old, new) {
-        (End::Worktree, End::Worktree) => return Ok(Diff::default()),
+        (End::Worktree, End::Worktree) => return Ok(None),
         (_, End::Worktree) => repository.diff_tree_to_workdir_with_index(old_tree.as_ref(), Some(&mut options)),
         (End::Worktree, _) => {
             options.reverse(true);
@@ -87,17 +123,19 @@ pub(super) fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) ->
         (_, _) => repository.diff_tree_to_tree(old_tree.as_ref(), new_tree.as_ref(), Some(&mut options)),
     }
     .map_err(&failed)?;
-    if diff.deltas().len() <= RENAME_FILES {
-        let mut find = DiffFindOptions::new();
-        find.renames(true).for_untracked(true);
-        diff.find_similar(Some(&mut find)).map_err(&failed)?;
+    find_renames(&mut diff).map_err(&failed)?;
+    Ok(Some(diff))
+}
+
+/// Makes one change of what left one name and came under another. Whoever counts changes counts them after this, so that all
+/// say the same of one branch.
+pub(in crate::git) fn find_renames(diff: &mut git2::Diff<'_>) -> Result<(), git2::Error> {
+    if diff.deltas().len() > RENAME_FILES {
+        return Ok(());
     }
-    let total = diff.deltas().len();
-    let mut files = Vec::with_capacity(total.min(wish.most_files));
-    for at in 0..total.min(wish.most_files) {
-        files.extend(file(&diff, at, wish).map_err(&failed)?);
-    }
-    Ok(Diff { files, hidden_files: total.saturating_sub(wish.most_files) })
+    let mut find = DiffFindOptions::new();
+    find.renames(true).for_untracked(true);
+    diff.find_similar(Some(&mut find))
 }
 
 fn options(wish: &Wish) -> DiffOptions {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::base::{sanitize, text};
-use crate::engine::review::{Conflict, ConflictKind, MergePreview};
+use crate::engine::review::{Conflict, MergePreview};
 use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
@@ -161,7 +161,9 @@ fn checks(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
 }
 
 fn receipt(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
-    let Some(command) = &preview.verify else { return };
+    let Some(command) = &preview.verify else {
+        return page.say("  not checked: no `verify` is set", Role::Muted);
+    };
     let command = sanitize::line(command);
     let Some(receipt) = &preview.receipt else {
         return page.open(&format!("`{command}` runs first: it has not been run yet"));
@@ -182,7 +184,7 @@ fn receipt(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
 
 fn conflict(page: &mut Page<'_>, conflict: &Conflict, cx: &Cx<'_>) {
     let path = width::visible(&conflict.path.to_string_lossy()).replace('\n', " ");
-    let why = conflict_words(conflict.kind);
+    let why = conflict.kind.words();
     let room = page.room.saturating_sub(width::of(why) + 8);
     let name = width::truncate(&path, room, width::Cut::Middle, cx.theme.glyphs.ellipsis).into_owned();
     page.rows.push(Row::new(vec![
@@ -190,20 +192,6 @@ fn conflict(page: &mut Page<'_>, conflict: &Conflict, cx: &Cx<'_>) {
         Span::new(name, Role::DiffFile),
         Span::decoration(format!("  {why}"), Role::Muted),
     ]));
-}
-
-/// Returns what two branches disagree about.
-fn conflict_words(kind: ConflictKind) -> &'static str {
-    match kind {
-        ConflictKind::Content => "both changed the same lines",
-        ConflictKind::BothAdded => "both made it",
-        ConflictKind::DeletedByUs => "changed here, gone there",
-        ConflictKind::DeletedByThem => "gone here, changed there",
-        ConflictKind::BothMoved => "renamed to different names",
-        ConflictKind::Binary => "both changed it, and it is not text",
-        ConflictKind::Mode => "both changed what kind of file it is",
-        ConflictKind::Submodule => "both moved the submodule",
-    }
 }
 
 /// Says who can solve the conflicts, and how.

@@ -17,8 +17,8 @@ use crate::ui::words as say;
 
 /// From here on the preview stands beside the turns.
 const WIDE: u16 = 100;
-/// How many things of a kind are named.
-const NAMED: usize = 12;
+/// How many things of a kind are named, where there is room; where there is less, the next of these.
+const NAMED: [usize; 4] = [12, 4, 2, 1];
 
 /// Draws the picker over `screen`.
 pub fn view(picker: &Rewind, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
@@ -34,15 +34,34 @@ pub fn view(picker: &Rewind, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &
         (Rect { height: high, ..inner }, lower)
     };
     turns(picker, cx, list, buffer);
-    let mut rows = rows(picker, usize::from(preview.width).saturating_sub(3));
     let text = Rect { x: preview.x + 2, width: preview.width.saturating_sub(3), ..preview };
-    if rows.len() > usize::from(text.height) {
-        // Air is the first that a small screen does without.
-        rows.retain(|row| !row.spans.is_empty());
-    }
+    let rows = fitting(picker, usize::from(text.width), usize::from(text.height), cx);
     for (row, y) in rows.iter().zip(0..text.height) {
         paint::line(buffer, text, y, &row.line(cx.theme));
     }
+}
+
+/// Returns what would be undone in so many rows. A small screen does without air first, then without names: what kinds of
+/// things there are, and above all what stays, is said in any case.
+fn fitting(picker: &Rewind, room: usize, height: usize, cx: &Cx<'_>) -> Vec<Row> {
+    let whole = rows(picker, room, NAMED[0]);
+    if whole.len() <= height {
+        return whole;
+    }
+    let without_air = |named: usize| {
+        let mut rows = rows(picker, room, named);
+        rows.retain(|row| !row.spans.is_empty());
+        rows
+    };
+    let mut rows = NAMED.into_iter().map(without_air).find(|rows| rows.len() <= height);
+    let rows = rows.get_or_insert_with(|| without_air(0));
+    if rows.len() > height {
+        let cut =
+            format!("{} {} more", cx.theme.glyphs.ellipsis, text::count(rows.len() + 1 - height, "line", "lines"));
+        rows.truncate(height.saturating_sub(1));
+        rows.push(Row::of(cut, Role::Warn));
+    }
+    std::mem::take(rows)
 }
 
 fn turns(picker: &Rewind, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
@@ -99,8 +118,8 @@ fn turn_row(turn: &TurnView, newest: bool, cx: &Cx<'_>, columns: usize) -> Row {
     row
 }
 
-fn rows(picker: &Rewind, room: usize) -> Vec<Row> {
-    let mut sheet = Sheet { rows: Vec::new(), room };
+fn rows(picker: &Rewind, room: usize, named: usize) -> Vec<Row> {
+    let mut sheet = Sheet { rows: Vec::new(), room, named };
     let to = picker
         .chosen()
         .map_or_else(|| "before the first turn".to_owned(), |turn| format!("the end of turn {}", turn.number));
@@ -117,6 +136,8 @@ fn rows(picker: &Rewind, room: usize) -> Vec<Row> {
 struct Sheet {
     rows: Vec<Row>,
     room: usize,
+    /// How many things of a kind are named.
+    named: usize,
 }
 
 impl Sheet {
@@ -130,12 +151,17 @@ impl Sheet {
 
     /// Adds a part with its names, if there is anything in it.
     fn part(&mut self, words: &str, names: &[String], role: Role) {
+        self.part_of(words, names, names.len(), role);
+    }
+
+    /// As [`Sheet::part`], where there are more of them than have names.
+    fn part_of(&mut self, words: &str, names: &[String], count: usize, role: Role) {
         self.rows.push(Row::blank());
         self.say(words, "", role);
-        let more = names.len().saturating_sub(NAMED);
-        names.iter().take(NAMED).for_each(|name| self.say(name, "  ", Role::Muted));
-        if more > 0 {
-            self.say(&format!("and {more} more"), "  ", Role::Faint);
+        let shown = names.len().min(self.named);
+        names.iter().take(shown).for_each(|name| self.say(name, "  ", Role::Muted));
+        if shown > 0 && count > shown {
+            self.say(&format!("and {} more", count - shown), "  ", Role::Faint);
         }
     }
 }
@@ -150,11 +176,8 @@ fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
     }
     let count = preview.files.len() + preview.hidden_files;
     if count > 0 {
-        let mut names: Vec<String> = preview.files.iter().take(NAMED).map(|file| file.path.clone()).collect();
-        if count > names.len() {
-            names.push(format!("and {} more", count - names.len()));
-        }
-        sheet.part(&text::count(count, "file changes back", "files change back"), &names, Role::Text);
+        let names: Vec<String> = preview.files.iter().map(|file| file.path.clone()).collect();
+        sheet.part_of(&text::count(count, "file changes back", "files change back"), &names, count, Role::Text);
     }
     if !preview.commits.is_empty() {
         let line = |commit: &crate::engine::review::CommitLine| {
@@ -179,7 +202,9 @@ fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
         sheet.part(&words, &names, Role::Warn);
     }
     if !preview.stays.is_empty() {
+        let named = std::mem::replace(&mut sheet.named, usize::MAX);
         sheet.part("Stays as it is", &preview.stays, Role::Text);
+        sheet.named = named;
     }
     if sheet.rows.len() == before {
         sheet.part("Nothing would be different.", &[], Role::Muted);

@@ -97,12 +97,18 @@ fn marks(diff: &FileDiff) -> Vec<Vec<u64>> {
         };
         marks.push(changed.map(of).collect());
     }
-    if marks.is_empty() {
-        marks.push(vec![mark(&mut |hash| {
-            diff.notes.iter().for_each(|note| {
-                hash.update(note.as_bytes());
+    // What is not lines is looked at with the first hunk, or stands for itself.
+    let is_more = !diff.notes.is_empty() || diff.beyond.is_some();
+    if marks.is_empty() || is_more {
+        let rest = mark(&mut |hash| {
+            diff.notes.iter().chain(&diff.beyond).for_each(|words| {
+                hash.update(words.as_bytes());
             });
-        })]);
+        });
+        match marks.first_mut() {
+            Some(first) => first.push(rest),
+            None => marks.push(vec![rest]),
+        }
     }
     marks
 }

@@ -66,3 +66,23 @@ fn a_file_without_lines_can_be_seen_too() {
     assert_eq!((marks[0].len(), marks[1].len()), (1, 1));
     assert_ne!(marks[0], marks[1]);
 }
+
+#[test]
+fn what_neither_lines_nor_sizes_show_is_another_change_all_the_same() {
+    let binary = |id: &str| FileDiff {
+        new_path: Some("a.png".to_owned()),
+        notes: vec!["not text, 3 B to 4 B".to_owned()],
+        beyond: Some(id.to_owned()),
+        ..FileDiff::default()
+    };
+    let [one, other] = ["f00", "ba4"].map(|id| all(&Comparison::new(vec![binary(id)], 0).files[0]));
+    assert_ne!(one, other, "of the same size, and not the same");
+
+    let old = lines(30);
+    let plain = FileDiff::between("run.sh", &old, &old.replace("line 10\n", "ten\n"), 3);
+    let program = FileDiff { notes: vec!["is now a program that can be run".to_owned()], ..plain.clone() };
+    let [plain, program] = [plain, program].map(|file| Comparison::new(vec![file], 0).files.remove(0));
+    let seen: BTreeSet<u64> = all(&plain).into_iter().collect();
+    assert!(plain.is_seen(0, &seen) && !program.is_seen(0, &seen), "its lines were seen, what it became was not");
+    assert_eq!(plain.id(0), program.id(0), "it is the same hunk, and stays folded");
+}

@@ -399,6 +399,40 @@ fn going_back_shows_what_would_be_undone_and_what_cannot() {
 }
 
 #[test]
+fn going_back_over_many_files_counts_them_all_and_still_says_what_stays() {
+    for (columns, rows, named) in [(120, 40, 12), (80, 24, 2)] {
+        let mut screen = going_back(columns, rows);
+        let task = screen.ids().login;
+        screen.keys("j");
+        let change = |number: usize| FileChange { path: format!("src/{number:02}.rs"), status: FileStatus::Modified };
+        let commit = |number: usize| CommitLine { id: format!("{number:010}"), subject: "more".to_owned() };
+        let preview = RewindPreview {
+            extent: Extent::Both,
+            to: Some(turn_id(2)),
+            turns: 2,
+            files: (0..50).map(change).collect(),
+            hidden_files: 7,
+            commits: (0..20).map(commit).collect(),
+            sent: vec!["The store is ready.".to_owned()],
+            stays: vec!["what 2 commands did outside of the worktree stays".to_owned()],
+            ..RewindPreview::default()
+        };
+        let preview = Box::new(Ok(preview));
+        screen.msg(Msg::RewindPreview { task, to: Some(turn_id(2)), extent: Extent::Both, preview });
+        let text = screen.text();
+        for words in [
+            "57 files change back".to_owned(),
+            format!("and {} more", 57 - named),
+            format!("and {} more", 20 - named),
+            "Cannot be undone: 1 message was sent".to_owned(),
+            "outside of the worktree stays".to_owned(),
+        ] {
+            assert!(text.contains(&words), "{words} at {columns}x{rows}: {text}");
+        }
+    }
+}
+
+#[test]
 fn going_back_asks_once_more_and_does_what_was_shown() {
     let mut screen = going_back(120, 40);
     let task = screen.ids().login;
