@@ -68,7 +68,13 @@ pub fn hinted_commands(err: &str) -> Vec<String> {
 
 impl World {
     pub fn new() -> Self {
-        let world = Self { folder: tempfile::tempdir().unwrap(), ids: IdSource::new(Arc::new(SystemClock)) };
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// A machine whose files are all below a folder.
+    pub fn below(folder: &Path) -> Self {
+        let folder = tempfile::tempdir_in(folder).unwrap();
+        let world = Self { folder, ids: IdSource::new(Arc::new(SystemClock)) };
         fs::create_dir(world.home_folder()).unwrap();
         world
     }

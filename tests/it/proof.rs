@@ -13,6 +13,7 @@ mod crashes;
 mod crew;
 mod disk;
 mod kills;
+mod power;
 mod shop;
 mod soak;
 mod tools;

@@ -55,7 +55,10 @@ pub struct Session {
 impl House {
     /// A project whose models follow the script that is made for its ledger.
     pub fn new(script: impl FnOnce(&str) -> Script) -> Self {
-        let world = World::new();
+        Self::within(World::new(), script)
+    }
+
+    pub fn within(world: World, script: impl FnOnce(&str) -> Script) -> Self {
         let mock = Mock::start(script(&world.root().join("ledger").to_string_lossy()));
         let (path, folder) = {
             let project = world.project("kit");

@@ -14,7 +14,16 @@ use crate::support::mock::{Turn, answer, pattern};
 pub type Step<T = ()> = Result<T, Turn>;
 
 /// How a refusal begins after which everything is as before: whoever reads it may simply try again.
-const UNDONE: [&str; 3] = ["nothing was changed", "The command was not run", "The command could not be prepared"];
+const UNDONE: [&str; 4] =
+    ["nothing was changed", "nothing was done", "The command was not run", "The command could not be prepared"];
+/// What a disk says that refuses. Whoever is told so of something with several steps looks how far it came.
+pub const REFUSALS: [&str; 5] = [
+    "the disk is full",
+    "the disk quota is used up",
+    "the file system is read-only",
+    "permission denied",
+    "Input/output error",
+];
 /// How a model begins that does not know what to do.
 pub const LOST: &str = "LOST";
 const UNKNOWN: &str = "It is not known whether it took effect";
@@ -112,6 +121,7 @@ impl Talk {
         match results().rfind(|(text, _)| !UNDONE.iter().any(|words| text.starts_with(words))) {
             None => State::Never,
             Some((text, _)) if text.contains(UNKNOWN) => State::Unknown,
+            Some((text, _)) if REFUSALS.iter().any(|words| text.contains(words)) => State::Unknown,
             Some((text, _)) => State::Refused(text.clone()),
         }
     }

@@ -15,7 +15,7 @@ const DAY: i64 = 86_400;
 
 #[test]
 fn a_clock_that_jumps_back_and_forth_changes_nothing() {
-    let expected = undisturbed().0;
+    let expected = &undisturbed().0;
     // A day either way, an hour as in spring and autumn, before the beginning of time, beyond the next century.
     let jumps = [DAY, -DAY, 3_600, -3_600, -60 * 365 * DAY, 120 * 365 * DAY, 0];
     let shop = Shop::open();
@@ -34,7 +34,7 @@ fn a_clock_that_jumps_back_and_forth_changes_nothing() {
     assert_eq!(ran.code, 0, "{}\n{}", ran.err, shop.house.mock.story());
     assert!(lines > 12 * jumps.len(), "it was over before the clock had jumped: {lines}");
     shop.keep(&[]);
-    assert_eq!(shop.settle(), expected);
+    assert_eq!(&shop.settle(), expected);
     let tree = shop.house.tree().unwrap();
     for node in tree.all() {
         let mut ids = Vec::new();
@@ -52,7 +52,7 @@ fn a_clock_that_jumps_back_and_forth_changes_nothing() {
 
 #[test]
 fn a_machine_that_sleeps_for_a_while_goes_on_where_it_was() {
-    let expected = undisturbed().0;
+    let expected = &undisturbed().0;
     let shop = Shop::open();
     let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
     for _ in 0..4 {
@@ -69,5 +69,37 @@ fn a_machine_that_sleeps_for_a_while_goes_on_where_it_was() {
     while running.line_within(PATIENCE).is_ok() {}
     assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
     shop.keep(&[]);
-    assert_eq!(shop.settle(), expected);
+    assert_eq!(&shop.settle(), expected);
+}
+
+/// Zones in the words of POSIX, which need no table on the machine: the first and the last place of a day, and one whose
+/// clocks change in spring and autumn.
+const ZONES: [&str; 3] = ["LINT-14", "AOE12", "CET-1CEST,M3.5.0,M10.5.0/3"];
+
+#[test]
+fn a_journey_through_the_zones_changes_nothing_that_is_kept() {
+    let expected = &undisturbed().0;
+    let shop = Shop::open();
+    for zone in ZONES {
+        let goal = (!shop.house.has_goal(shop::GOAL)).then_some(shop::GOAL);
+        let args: Vec<&str> = ["run", "--json"].into_iter().chain(goal).collect();
+        let mut command = shop.house.command(&args);
+        command.env("TZ", zone);
+        let mut running = Running::start(command);
+        // Killed where it is: it is opened again at another end of the world.
+        for _ in 0..35 {
+            if running.line_within(PATIENCE).is_err() {
+                break;
+            }
+        }
+        running.kill();
+    }
+    shop.keep(&[]);
+    assert_eq!(&shop.settle(), expected);
+    let root = shop.house.tree().unwrap().root_id().to_string();
+    let told = ZONES.map(|zone| {
+        let output = shop.house.command(&["log", &root, "--json"]).env("TZ", zone).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    });
+    assert!(!told[0].is_empty() && told.iter().all(|said| *said == told[0]), "moments are written the same everywhere");
 }

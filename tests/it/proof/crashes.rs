@@ -2,9 +2,10 @@
 //! what it comes to undisturbed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use super::shop::{Death, Shop, State};
@@ -35,46 +36,49 @@ fn place(call: &Call) -> String {
     format!("{} {}/{}", call.name, plain(folder), plain(name))
 }
 
-/// Plays the shop once for each list of deaths, on every core, and compares.
-fn play_all(deaths: &[Vec<Death>], expected: &State) -> Tally {
-    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+/// Plays something once for each of `cases`, on every core. Returns what went wrong.
+pub fn on_every_core<T: Debug + Sync>(cases: &[T], play: impl Fn(&T) + Sync) -> Vec<String> {
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
-        while let Some(deaths) = deaths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let played = catch_unwind(AssertUnwindSafe(|| {
-                let shop = Shop::open();
-                let died = shop.keep(deaths);
-                assert_eq!(&shop.settle(), expected);
-                died
-            }));
-            let mut tally = tally.lock().unwrap();
-            match played {
-                Ok(died) => {
-                    tally.died += died.len();
-                    tally.outlived += deaths.len() - died.len();
-                    tally.places.extend(died.iter().map(place));
-                }
-                Err(panic) => {
-                    let text = panic.downcast_ref::<String>().cloned();
-                    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-                    let failure = format!("{deaths:?}: {}", text.unwrap_or_default());
-                    println!("{failure}");
-                    tally.failures.push(failure);
-                }
-            }
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Err(panic) = catch_unwind(AssertUnwindSafe(|| play(case))) else { continue };
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            let failure = format!("{case:?}: {}", text.unwrap_or_default());
+            println!("{failure}");
+            failures.lock().unwrap().push(failure);
         }
     };
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
-    tally.into_inner().unwrap()
+    failures.into_inner().unwrap()
 }
 
-/// Plays the shop undisturbed. Returns what it comes to and the calls it made.
-pub fn undisturbed() -> (State, [Vec<Call>; 2]) {
-    let shop = Shop::open();
-    let calls = shop.watch();
-    shop.house.mxd(&["stop"]).ok();
-    assert!(calls.iter().all(|calls| calls.len() > 50), "the library saw only {calls:?}");
-    (shop.settle(), calls)
+/// Plays the shop once for each list of deaths, and compares.
+fn play_all(deaths: &[Vec<Death>], expected: &State) -> Tally {
+    let tally = Mutex::new(Tally::default());
+    let failures = on_every_core(deaths, |deaths| {
+        let shop = Shop::open();
+        let died = shop.keep(deaths);
+        assert_eq!(&shop.settle(), expected);
+        let mut tally = tally.lock().unwrap();
+        tally.died += died.len();
+        tally.outlived += deaths.len() - died.len();
+        tally.places.extend(died.iter().map(place));
+    });
+    Tally { failures, ..tally.into_inner().unwrap() }
+}
+
+/// Plays the shop undisturbed, once for all tests. Returns what it comes to and the calls it made.
+pub fn undisturbed() -> &'static (State, [Vec<Call>; 2]) {
+    static UNDISTURBED: OnceLock<(State, [Vec<Call>; 2])> = OnceLock::new();
+    UNDISTURBED.get_or_init(|| {
+        let shop = Shop::open();
+        let calls = shop.watch();
+        shop.house.mxd(&["stop"]).ok();
+        assert!(calls.iter().all(|calls| calls.len() > 50), "the library saw only {calls:?}");
+        (shop.settle(), calls)
+    })
 }
 
 fn report(what: &str, begun: Instant, calls: &[Vec<Call>; 2], tally: &Tally) {
@@ -107,12 +111,12 @@ fn whatever_call_it_dies_at_it_comes_to_the_same() {
     for seed in [1, fresh_seed("whatever_call_it_dies_at")] {
         let mut dice = Dice::new(seed);
         let often = usize::try_from(number("MXD_DEATHS", 8)).unwrap();
-        deaths.extend((0..often).map(|_| vec![one(&mut dice, &calls, 4)]));
+        deaths.extend((0..often).map(|_| vec![one(&mut dice, calls, 4)]));
         // Again while it recovers.
-        deaths.push(vec![one(&mut dice, &calls, 100), Death { command: 0, ..one(&mut dice, &calls, 100) }]);
+        deaths.push(vec![one(&mut dice, calls, 100), Death { command: 0, ..one(&mut dice, calls, 100) }]);
     }
-    let tally = play_all(&deaths, &expected);
-    report("a few", begun, &calls, &tally);
+    let tally = play_all(&deaths, expected);
+    report("a few", begun, calls, &tally);
     assert!(tally.died > 0, "it never died");
 }
 
@@ -137,6 +141,6 @@ fn proof_it_dies_at_every_call_and_comes_to_the_same() {
             deaths.push(vec![Death { command, call, torn: is_write && call.is_multiple_of(2) }]);
         }
     }
-    let tally = play_all(&deaths, &expected);
-    report("every call", begun, &calls, &tally);
+    let tally = play_all(&deaths, expected);
+    report("every call", begun, calls, &tally);
 }

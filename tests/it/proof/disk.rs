@@ -4,23 +4,26 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Instant;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use super::crashes::undisturbed;
+use super::crashes::{on_every_core, undisturbed};
 use super::shop::{self, Shop};
 use crate::cli_support::json_lines;
+use crate::engine_family::talk::REFUSALS;
 use crate::engine_support::{PATIENCE, Running};
+use crate::support::dice::{Dice, fresh_seed, number};
 use crate::support::meddler::Meddle;
 
 /// Every way in which a disk says no, and the words in which the person hears of it.
-const REFUSALS: [(&str, &str); 5] = [
-    ("ENOSPC", "the disk is full"),
-    ("EDQUOT", "the disk quota is used up"),
-    ("EROFS", "the file system is read-only"),
-    ("EACCES", "permission denied"),
-    ("EIO", "Input/output error"),
-];
+const ERRORS: [&str; 5] = ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO"];
+
+fn refusals() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+    ERRORS.into_iter().zip(REFUSALS)
+}
 
 fn names(line: &Value, words: &str) -> bool {
     line["notice"]["text"].as_str().is_some_and(|text| text.contains(words))
@@ -40,36 +43,82 @@ fn falsely_acknowledged(shop: &Shop, seen: &[Value]) -> Vec<Value> {
     told.filter(|line| !kept.contains(line["event"]["id"].as_str().unwrap())).cloned().collect()
 }
 
+/// Lets the disk refuse from one call on until that is named, or until nothing is written any more. The program itself
+/// makes the file that says so, before that call: it never runs ahead of us. Returns whether it was named.
+fn refuse(call: usize, (errno, words): (&'static str, &str)) -> bool {
+    let shop = Shop::open();
+    let flag = shop.house.world.root().join("refuses");
+    let mut command = shop.house.command(&["run", "--json", shop::GOAL]);
+    let meddle = Meddle::FailFrom { call, errno, under: shop.house.world.data(), flag: flag.clone() };
+    meddle.with(&mut command, &shop.house.world.root().join("trace"));
+    let mut running = Running::start(command);
+    let named = loop {
+        match running.line_within(PATIENCE) {
+            Ok(line) if names(line, words) => break true,
+            Ok(_) => {}
+            Err(RecvTimeoutError::Disconnected) => break false,
+            Err(RecvTimeoutError::Timeout) => panic!("it is named nowhere\n{:#?}", running.seen.last()),
+        }
+    };
+    let _ = fs::remove_file(&flag);
+    // The same process goes on by itself.
+    while running.line_within(PATIENCE).is_ok() {}
+    let seen = running.seen.clone();
+    let ran = running.end();
+    // A start that is refused ends, and says why.
+    assert!(ran.code == 0 || (!named && ran.err.contains(words)), "it returned {}: {}", ran.code, ran.err);
+    assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0]);
+    shop.keep(&[]);
+    assert_eq!(&shop.settle(), &undisturbed().0);
+    named
+}
+
 #[test]
 fn a_disk_that_refuses_for_a_while_is_named_and_the_work_goes_on_when_it_takes_again() {
-    let expected = undisturbed().0;
-    for ((errno, words), lines) in REFUSALS.into_iter().zip([60, 25, 110, 45, 80]) {
-        let shop = Shop::open();
-        let flag = shop.house.world.root().join("refuses");
-        let mut command = shop.house.command(&["run", "--json", shop::GOAL]);
-        let meddle = Meddle::Fail { errno, under: shop.house.world.data(), flag: flag.clone() };
-        meddle.with(&mut command, &shop.house.world.root().join("trace"));
-        let mut running = Running::start(command);
-        for _ in 0..lines {
-            running.line_within(PATIENCE).unwrap();
-        }
-        fs::write(&flag, "").unwrap();
-        running.until(&format!("{errno} is named"), |line| names(line, words));
-        fs::remove_file(&flag).unwrap();
-        // The same process goes on by itself.
-        while running.line_within(PATIENCE).is_ok() {}
-        let seen = running.seen.clone();
-        let ran = running.end();
-        assert_eq!(ran.code, 0, "{errno}: {}\n{}", ran.err, shop.house.mock.story());
-        assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0], "{errno}");
-        shop.keep(&[]);
-        assert_eq!(shop.settle(), expected, "{errno}");
+    for (refusal, call) in refusals().zip([200, 130, 300, 160, 240]) {
+        assert!(refuse(call, refusal), "{refusal:?} was not named");
     }
+}
+
+/// Lets the disk refuse from each of these calls on, in one way after the other.
+fn refuse_all(calls: &[usize]) {
+    let begun = Instant::now();
+    let made = undisturbed().1[0].len();
+    let cases: Vec<_> = calls.iter().copied().zip(refusals().cycle()).collect();
+    let failures = on_every_core(&cases, |(call, refusal)| {
+        refuse(*call, *refusal);
+    });
+    println!(
+        "{} of {made} calls were the first that the disk refused; {} of them came to another end ({:.0} s)",
+        cases.len(),
+        failures.len(),
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn whatever_call_the_disk_begins_to_refuse_at_it_comes_to_the_same() {
+    let made = undisturbed().1[0].len() as u64;
+    let mut calls = Vec::new();
+    for seed in [1, fresh_seed("whatever_call_the_disk_begins_to_refuse_at")] {
+        let mut dice = Dice::new(seed);
+        calls.extend((0..3).map(|_| 1 + usize::try_from(dice.below(made)).unwrap()));
+    }
+    refuse_all(&calls);
+}
+
+#[test]
+#[ignore = "many minutes; `cargo proof`"]
+fn proof_the_disk_refuses_from_every_call_on() {
+    let (step, first) = (number("MXD_STEP", 1), number("MXD_FIRST", 1));
+    let (step, first) = (usize::try_from(step).unwrap(), usize::try_from(first).unwrap());
+    refuse_all(&(first..=undisturbed().1[0].len()).step_by(step).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_disk_that_refuses_from_the_start_is_named_and_nothing_is_begun() {
-    for (errno, words) in REFUSALS {
+    for (errno, words) in refusals() {
         let shop = Shop::open();
         let flag = shop.house.world.root().join("refuses");
         fs::write(&flag, "").unwrap();
@@ -101,18 +150,41 @@ fn sessions_that_are_deleted_while_agents_work_are_missed_at_once() {
     assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
     assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0]);
     shop.keep(&[]);
-    assert_eq!(shop.settle(), undisturbed().0);
+    assert_eq!(&shop.settle(), &undisturbed().0);
+}
+
+/// As when a disk is taken out and its mount point is left, or another disk is put there.
+#[test]
+fn an_empty_folder_in_the_place_of_the_sessions_is_not_taken_for_them() {
+    let shop = Shop::open();
+    let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
+    running.until("somebody works", |line| line["event"]["type"] == "tool_call");
+    let (sessions, aside) = (shop.house.folder.sessions(), shop.house.world.root().join("aside"));
+    fs::rename(&sessions, &aside).unwrap();
+    fs::create_dir(&sessions).unwrap();
+    running.until("it is missed", |line| line["notice"]["level"] == "error");
+    // The right one is back. Whatever was put into the wrong one is not what was acknowledged.
+    fs::rename(&sessions, shop.house.world.root().join("wrong")).unwrap();
+    fs::rename(&aside, &sessions).unwrap();
+    while running.line_within(PATIENCE).is_ok() {}
+    let seen = running.seen.clone();
+    assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
+    assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0]);
+    shop.keep(&[]);
+    assert_eq!(&shop.settle(), &undisturbed().0);
 }
 
 #[test]
 fn a_data_folder_that_is_deleted_while_agents_work_is_said_to_be_gone() {
     let shop = Shop::open();
-    let mut running = Running::start(shop.house.command(&["run", "--json", "--timeout", "5", shop::GOAL]));
+    let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
     running.until("somebody works", |line| line["event"]["type"] == "tool_call");
     // Whoever still writes may put something into a folder that is just being emptied.
     while fs::remove_dir_all(shop.house.world.data()).is_err_and(|error| error.kind() == ErrorKind::DirectoryNotEmpty) {
     }
     running.until("it is missed", |line| line["notice"]["level"] == "error");
+    // It waits for the folder to come back; the person does not.
+    running.signal(Signal::TERM);
     let ran = running.end();
     assert_ne!(ran.code, 0, "it must not look like a success");
     // What was there is gone; a new beginning is not in its way.

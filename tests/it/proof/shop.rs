@@ -10,7 +10,7 @@ use mxd::agent::compaction::SECTIONS;
 use mxd::tools::names;
 use serde_json::json;
 
-use crate::cli_support::{Ran, json_lines};
+use crate::cli_support::{Ran, World, json_lines};
 use crate::engine_family::house::{House, Outcome};
 use crate::engine_family::talk::{self, Step, Talk, commit, merge, tool, wait};
 use crate::engine_support::{PATIENCE, Running, marked};
@@ -124,7 +124,11 @@ pub struct Death {
 
 impl Shop {
     pub fn open() -> Self {
-        let house = House::new(script);
+        Self::within(World::new())
+    }
+
+    pub fn within(world: World) -> Self {
+        let house = House::within(world, script);
         house.mxd(&["config", "set", "models.\"claude-sonnet-4-6\".window", WINDOW]).ok();
         let trace = house.world.root().join("trace");
         Self { house, trace }

@@ -6,6 +6,7 @@
  *   MEDDLE_TRACE=file       a line for each counted call: number, name, path
  *   MEDDLE_DIE=k            SIGKILL instead of the k-th counted call; a write is made by half first if MEDDLE_TORN is set
  *   MEDDLE_FAIL=ENOSPC,...  counted file calls below MEDDLE_UNDER fail while the file MEDDLE_WHILE exists
+ *   MEDDLE_FROM=k           makes the file MEDDLE_WHILE before the k-th counted call
  *   MEDDLE_CLOCK=file       the wall clock is off by so many seconds as the file says, while it exists
  *
  * Reading, waiting and talking to pipes and terminals is not counted: a death before such a call leaves the same world
@@ -34,6 +35,7 @@
 static pid_t owner;
 static atomic_long calls;
 static long die_at;
+static long fail_from;
 static int torn;
 static int fail_with;
 static int trace = -1;
@@ -71,6 +73,7 @@ __attribute__((constructor)) static void begin(void) {
     text[0] = 0, take("MEDDLE_DIE", text), die_at = atol(text);
     text[0] = 0, take("MEDDLE_TORN", text), torn = text[0] != 0;
     text[0] = 0, take("MEDDLE_FAIL", text), fail_with = number_of(text);
+    text[0] = 0, take("MEDDLE_FROM", text), fail_from = atol(text);
     take("MEDDLE_UNDER", under);
     take("MEDDLE_WHILE", while_exists);
     take("MEDDLE_CLOCK", clock_file);
@@ -95,6 +98,7 @@ static int counted(const char *name, const char *path, int can_tear) {
     if (getpid() != owner) return 0;
     long number = atomic_fetch_add(&calls, 1) + 1;
     int here = number == die_at;
+    if (number == fail_from) syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, while_exists, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     if (trace >= 0 && (die_at == 0 || here)) {
         char line[PATH_MAX + 64];
         int length = snprintf(line, sizeof line, "%ld %s %s\n", number, name, path);

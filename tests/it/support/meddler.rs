@@ -15,6 +15,8 @@ pub enum Meddle {
     Die { call: usize, torn: bool },
     /// Its file calls below `under` fail with `errno` for as long as the file `flag` exists.
     Fail { errno: &'static str, under: PathBuf, flag: PathBuf },
+    /// The same, and its call number `call` is the first that finds the file.
+    FailFrom { call: usize, errno: &'static str, under: PathBuf, flag: PathBuf },
     /// Its wall clock is off by as many seconds as `file` says, for as long as that exists.
     Clock { file: PathBuf },
 }
@@ -42,6 +44,10 @@ impl Meddle {
             }
             Self::Fail { errno, under, flag } => {
                 command.env("MEDDLE_FAIL", errno).env("MEDDLE_UNDER", under).env("MEDDLE_WHILE", flag)
+            }
+            Self::FailFrom { call, errno, under, flag } => {
+                command.env("MEDDLE_FAIL", errno).env("MEDDLE_UNDER", under).env("MEDDLE_WHILE", flag);
+                command.env("MEDDLE_FROM", call.to_string())
             }
             Self::Clock { file } => command.env("MEDDLE_CLOCK", file),
         }

@@ -104,6 +104,10 @@ impl Progress {
         });
         if summarised {
             self.summary_line = None;
+            // Whatever was done to it on its way: it got there.
+            if let Some(current) = &mut self.current_summary {
+                current.state = State::Delivered;
+            }
         }
         declared || summarised
     }
