@@ -20,6 +20,7 @@ mod help;
 mod import;
 mod init;
 mod log;
+mod looks;
 mod mcp;
 mod merge;
 mod pages;

@@ -44,13 +44,7 @@ impl Themes {
 
     /// Returns the names that can be chosen besides [`AUTO`].
     pub(super) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = builtin::names().map(str::to_owned).collect();
-        let own = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        for entry in own {
-            let name = entry.file_name().to_string_lossy().strip_suffix(".toml").map(str::to_owned);
-            names.extend(name.filter(|name| !names.contains(name)));
-        }
-        names
+        names(&self.folder)
     }
 
     /// Returns a theme fitted to this terminal, and what is wrong with it.
@@ -62,13 +56,7 @@ impl Themes {
                 let (palette, problems) = file::load(wanted, &text, find);
                 (palette, problems.iter().map(|problem| format!("theme {wanted}, {problem}")).collect())
             }
-            None => {
-                let known = self.names().join(", ");
-                (
-                    builtin::standard(appearance),
-                    vec![format!("there is no theme \"{wanted}\"; there are {AUTO}, {known}")],
-                )
-            }
+            None => (builtin::standard(appearance), vec![no_such_theme(&self.folder, wanted)]),
         };
         (self.fit(&palette), problems)
     }
@@ -78,11 +66,34 @@ impl Themes {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        // A name is a name and no path.
-        let plain = !name.contains(['/', '\\']) && !name.starts_with('.');
-        let own = plain.then(|| std::fs::read_to_string(self.folder.join(format!("{name}.toml"))).ok()).flatten();
-        own.or_else(|| builtin::text(name).map(str::to_owned))
+        text(&self.folder, name)
     }
+}
+
+/// Returns what is wrong with the name of a theme, given the folder of the person's own. Nothing: there is such a theme.
+pub fn missing_theme(folder: &Path, name: &str) -> Option<String> {
+    (name != AUTO && text(folder, name).is_none()).then(|| no_such_theme(folder, name))
+}
+
+fn no_such_theme(folder: &Path, name: &str) -> String {
+    format!("there is no theme \"{name}\"; there are {AUTO}, {}", names(folder).join(", "))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = builtin::names().map(str::to_owned).collect();
+    let own = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in own {
+        let name = entry.file_name().to_string_lossy().strip_suffix(".toml").map(str::to_owned);
+        names.extend(name.filter(|name| !names.contains(name)));
+    }
+    names
+}
+
+fn text(folder: &Path, name: &str) -> Option<String> {
+    // A name is a name and no path.
+    let plain = !name.contains(['/', '\\']) && !name.starts_with('.');
+    let own = plain.then(|| std::fs::read_to_string(folder.join(format!("{name}.toml"))).ok()).flatten();
+    own.or_else(|| builtin::text(name).map(str::to_owned))
 }
 
 fn watch(folder: &Path, changed: mpsc::UnboundedSender<()>) -> Option<RecommendedWatcher> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::looks;
 use crate::cli::place::{self, Here, home};
 use crate::config::paths::Home;
 use crate::config::{
@@ -38,6 +39,7 @@ enum Action {
         /// A key, for example model or authGroups.main.apiKey.
         key: String,
         /// JSON, or a plain word where a text belongs.
+        #[arg(allow_negative_numbers = true)]
         value: String,
         #[command(flatten)]
         layer: Which,
@@ -106,6 +108,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
                 None => Said { merged: with_warnings(console, here, &home)?, only: None },
                 Some(_) => said(console, here, &home, layer.layer())?,
             };
+            warn_of_looks(console, &home, &said.merged);
             list(console, &said, json)?;
             if let Some(fault) = said.merged.fault().filter(|_| said.only.is_none()) {
                 console.finish()?;
@@ -114,6 +117,9 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
         }
         Action::Set { key, value, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
+            if key == "theme" || key == "keys" || key.starts_with("keys.") {
+                warn_of_looks(console, &home, &here.settings(&home)?);
+            }
         }
         Action::Unset { key, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.unset(&key))?;
@@ -176,6 +182,11 @@ fn with_warnings(console: &mut Console, here: &Here, home: &Home) -> Result<Merg
         console.note(&format!("warning: {problem}"));
     }
     Ok(merged)
+}
+
+/// Says what the screen would complain of.
+fn warn_of_looks(console: &mut Console, home: &Home, merged: &Merged) {
+    looks::problems(home, merged).iter().for_each(|problem| console.note(&format!("warning: {problem}")));
 }
 
 fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), Failure> {

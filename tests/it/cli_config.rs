@@ -152,10 +152,10 @@ fn an_open_file_becomes_private_when_a_secret_enters_it_and_the_repositorys_stay
     let world = World::new();
     let project = world.project("calc");
     let global = world.home().config();
-    project.mxd(["config", "set", "theme", "light"]).ok();
+    project.mxd(["config", "set", "theme", "matrix-light"]).ok();
     assert_eq!(mode(&global), 0o600, "new files are private");
     fs::set_permissions(&global, fs::Permissions::from_mode(0o644)).unwrap();
-    project.mxd(["config", "set", "theme", "dark"]).ok();
+    project.mxd(["config", "set", "theme", "matrix-dark"]).ok();
     assert_eq!(mode(&global), 0o644, "its owner opened it");
     project.mxd(["config", "set", "authGroups.work", &format!(r#"{{"provider":"anthropic","apiKey":"{KEY}"}}"#)]).ok();
     assert_eq!(mode(&global), 0o600);
@@ -252,7 +252,8 @@ fn changes_made_at_the_same_moment_are_all_kept() {
     let root = world.root();
     let set = |n: usize| {
         let mut command = world.mxd_command(&root);
-        command.args(["config", "set", &format!("keys.action{n}"), "x"]).stdout(std::process::Stdio::null());
+        let key = format!("models.model{n}.window");
+        command.args(["config", "set", &key, "1000"]).stdout(std::process::Stdio::null());
         command.spawn().unwrap()
     };
     let running: Vec<_> = (0..24).map(set).collect();
@@ -260,7 +261,7 @@ fn changes_made_at_the_same_moment_are_all_kept() {
         assert!(child.wait().unwrap().success());
     }
     let listed = world.mxd(&root, ["config", "list"]).ok();
-    assert_eq!(listed.lines().filter(|line| line.starts_with("keys.action")).count(), 24, "{listed}");
+    assert_eq!(listed.lines().filter(|line| line.starts_with("models.model")).count(), 24, "{listed}");
 }
 
 #[test]
@@ -303,4 +304,32 @@ fn a_file_that_cannot_be_understood_is_not_changed_and_a_copy_is_kept() {
     fs::write(&file, "{}").unwrap();
     let err = project.mxd(["config", "set", "maxDepth", "deep"]).refused(3, "");
     assert!(!err.contains("a copy of it is kept"), "{err}");
+}
+
+#[test]
+fn a_number_below_nought_is_a_value_like_any_other_and_refused_as_such() {
+    let world = World::new();
+    let project = world.project("calc");
+    project
+        .mxd(["config", "set", "budgetUsd", "-5"])
+        .refused(3, "budgetUsd must be an amount of dollars, 0.01 or more");
+    project.mxd(["config", "set", "--local", "maxDepth", "-1"]).refused(3, "here is the number -1");
+}
+
+#[test]
+fn names_that_only_the_screen_knows_are_looked_at_too() {
+    let world = World::new();
+    let project = world.project("calc");
+    let ran = project.mxd(["config", "set", "keys.qiut", "q"]);
+    assert!(ran.code == 0 && ran.err.contains("keys.qiut: there is no action of that name; the nearest is `quit`"));
+    let ran = project.mxd(["config", "set", "theme", "nonesuch"]);
+    assert!(ran.code == 0 && ran.err.contains("there is no theme \"nonesuch\"; there are auto, "), "{ran:?}");
+    let ran = project.mxd(["config", "list"]);
+    assert!(ran.err.contains("config.json:3:") && ran.err.contains("keys.qiut"), "{ran:?}");
+    let ran = project.mxd(["doctor", "--offline"]);
+    assert!(ran.out.contains("keys.qiut") && ran.out.contains("nonesuch"), "{ran:?}");
+    for (key, value) in [("keys", r#"{"quit": "ctrl-e"}"#), ("theme", "auto")] {
+        let ran = project.mxd(["config", "set", key, value]);
+        assert!(!ran.err.contains(key), "{ran:?}");
+    }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::{Finding, Level};
+use crate::cli::looks;
 use crate::cli::place::{self, Here, shell_word};
 use crate::config::paths::Home;
 use crate::config::settings::Transport;
@@ -35,6 +36,8 @@ pub(super) fn files(here: &Here, home: &Home) -> Vec<Finding> {
         let between =
             |problem: &&Problem| matches!(problem.trouble, Trouble::NoSuchGroup { .. } | Trouble::Variable { .. });
         findings.extend(merged.problems.iter().filter(between).map(|problem| judge(Layer::Global, problem)));
+        let looks = looks::problems(home, &merged).into_iter();
+        findings.extend(looks.map(|text| Finding::warning("settings", text).advise("correct the name in the file")));
     }
     if findings.is_empty() {
         let text = if read == 0 { "no file: the defaults are in force".to_owned() } else { format!("{read} read") };
