@@ -76,6 +76,12 @@ pub enum End {
     Stopped(u8),
 }
 
+/// Returns what is wrong with the keys in the settings: the name of the action, and a sentence.
+pub fn key_problems(keys: &std::collections::BTreeMap<String, Vec<String>>) -> Vec<(String, String)> {
+    let problems = crate::ui::keymap::Keymap::new(keys).1;
+    problems.into_iter().map(|problem| (problem.name().to_owned(), problem.to_string())).collect()
+}
+
 /// Tells whether there is a terminal for a screen, before anything is begun for its sake.
 pub fn check_terminal() -> Result<(), Fault> {
     Ok(Terminal::check(&surroundings())?)

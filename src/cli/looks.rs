@@ -3,15 +3,14 @@
 use crate::app;
 use crate::config::paths::Home;
 use crate::config::{KeyPath, Merged};
-use crate::ui::keymap::Keymap;
 
 /// Returns what the screen would complain of, each with its place.
 pub(super) fn problems(home: &Home, merged: &Merged) -> Vec<String> {
     let settings = &merged.settings;
     let place = |key: &KeyPath| merged.origin(key).and_then(|origin| origin.place().map(|place| format!("{place}: ")));
     let keys = settings.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect();
-    let of_keys = Keymap::new(&keys).1.into_iter().map(|problem| {
-        let place = place(&KeyPath::top("keys").child(problem.name())).unwrap_or_default();
+    let of_keys = app::key_problems(&keys).into_iter().map(|(name, problem)| {
+        let place = place(&KeyPath::top("keys").child(&name)).unwrap_or_default();
         format!("{place}{problem}")
     });
     let of_theme = app::missing_theme(&home.root().join("themes"), &settings.theme)

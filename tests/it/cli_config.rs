@@ -152,10 +152,10 @@ fn an_open_file_becomes_private_when_a_secret_enters_it_and_the_repositorys_stay
     let world = World::new();
     let project = world.project("calc");
     let global = world.home().config();
-    project.mxd(["config", "set", "theme", "light"]).ok();
+    project.mxd(["config", "set", "theme", "matrix-light"]).ok();
     assert_eq!(mode(&global), 0o600, "new files are private");
     fs::set_permissions(&global, fs::Permissions::from_mode(0o644)).unwrap();
-    project.mxd(["config", "set", "theme", "dark"]).ok();
+    project.mxd(["config", "set", "theme", "matrix-dark"]).ok();
     assert_eq!(mode(&global), 0o644, "its owner opened it");
     project.mxd(["config", "set", "authGroups.work", &format!(r#"{{"provider":"anthropic","apiKey":"{KEY}"}}"#)]).ok();
     assert_eq!(mode(&global), 0o600);
@@ -252,7 +252,8 @@ fn changes_made_at_the_same_moment_are_all_kept() {
     let root = world.root();
     let set = |n: usize| {
         let mut command = world.mxd_command(&root);
-        command.args(["config", "set", &format!("keys.action{n}"), "x"]).stdout(std::process::Stdio::null());
+        let key = format!("models.model{n}.window");
+        command.args(["config", "set", &key, "1000"]).stdout(std::process::Stdio::null());
         command.spawn().unwrap()
     };
     let running: Vec<_> = (0..24).map(set).collect();
@@ -260,7 +261,7 @@ fn changes_made_at_the_same_moment_are_all_kept() {
         assert!(child.wait().unwrap().success());
     }
     let listed = world.mxd(&root, ["config", "list"]).ok();
-    assert_eq!(listed.lines().filter(|line| line.starts_with("keys.action")).count(), 24, "{listed}");
+    assert_eq!(listed.lines().filter(|line| line.starts_with("models.model")).count(), 24, "{listed}");
 }
 
 #[test]
@@ -324,7 +325,7 @@ fn names_that_only_the_screen_knows_are_looked_at_too() {
     let ran = project.mxd(["config", "set", "theme", "nonesuch"]);
     assert!(ran.code == 0 && ran.err.contains("there is no theme \"nonesuch\"; there are auto, "), "{ran:?}");
     let ran = project.mxd(["config", "list"]);
-    assert!(ran.err.contains("config.json:2:") && ran.err.contains("keys.qiut"), "{ran:?}");
+    assert!(ran.err.contains("config.json:3:") && ran.err.contains("keys.qiut"), "{ran:?}");
     let ran = project.mxd(["doctor", "--offline"]);
     assert!(ran.out.contains("keys.qiut") && ran.out.contains("nonesuch"), "{ran:?}");
     for (key, value) in [("keys", r#"{"quit": "ctrl-e"}"#), ("theme", "auto")] {

@@ -18,7 +18,7 @@ impl Machine {
         // What a broken-off response cost is spent, whatever becomes of the request.
         let bodies: Vec<Body> = usage.into_iter().map(Body::from).collect();
         match error.class {
-            ErrorClass::Cancelled => self.cancelled(now, bodies, error),
+            ErrorClass::Cancelled => self.cancelled(now, bodies, error, purpose),
             ErrorClass::ContextOverflow => self.overflowed(bodies, error, purpose),
             ErrorClass::Auth
             | ErrorClass::Credit
@@ -34,10 +34,12 @@ impl Machine {
         }
     }
 
-    /// We stopped it. The person keeps what they saw; a run that ends will ask again for the whole.
-    fn cancelled(&mut self, now: Timestamp, mut bodies: Vec<Body>, error: &ApiError) {
+    /// We stopped it. The person keeps what they saw; a run that ends will ask again for the whole. Half of a summary was
+    /// shown to nobody and is no part of the conversation.
+    fn cancelled(&mut self, now: Timestamp, mut bodies: Vec<Body>, error: &ApiError, purpose: Purpose) {
         let partial = error.partial.as_ref().map(|partial| partial.text()).unwrap_or_default();
-        if self.wants.interrupt && self.wants.teardown.is_none() && !partial.trim().is_empty() {
+        let kept = purpose == Purpose::Respond && self.wants.interrupt && self.wants.teardown.is_none();
+        if kept && !partial.trim().is_empty() {
             bodies.insert(0, AssistantText { text: partial }.into());
             bodies.push(TurnEnded { turn: TurnId::fresh(&self.ids), stop: StopReason::Interrupted }.into());
         }

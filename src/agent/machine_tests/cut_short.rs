@@ -231,3 +231,17 @@ fn a_run_that_is_over_does_nothing_more() {
     bench.feed(Input::Start);
     assert_eq!((bench.log.len() - 1, bench.effects.len()), before);
 }
+
+#[test]
+fn half_of_a_summary_is_no_part_of_the_conversation() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("y", "yield")]));
+    bench.hear(Source::Compact, "");
+    let before = bench.machine.conversation().speeches().to_vec();
+    bench.feed(Input::Interrupt);
+    bench.fail_with(ApiError::cancelled().with_partial(saying("<summary>Half of it")));
+    assert_eq!(bench.machine.waits_for(), "message");
+    assert_eq!(bench.machine.conversation().speeches(), before);
+    bench.hear(Source::User, "Go on.");
+    assert_eq!((bench.purpose(), bench.results().len()), (Purpose::Respond, 1));
+}
