@@ -213,12 +213,10 @@ async fn wanted(
     history: &History,
     turn: Option<TurnId>,
 ) -> Result<Snapshot, Fault> {
+    let kept = parts.worktrees.snapshots(task).await?;
     let found = match &back.rewound {
-        Some(rewound) => {
-            let kept = parts.worktrees.snapshots(task).await?;
-            kept.into_iter().find(|kept| Some(kept.turn) == rewound.files)
-        }
-        None => parts.worktrees.snapshot_of(task, &history.state_after(turn)?).await?,
+        Some(rewound) => kept.into_iter().find(|kept| Some(kept.turn) == rewound.files),
+        None => history.snapshot_after(turn, kept)?,
     };
     found.ok_or_else(|| {
         Fault::user("the files of that time are no longer kept")
@@ -243,8 +241,7 @@ async fn fork(
             Some(taken.snapshot().clone())
         }
         (Some(turn), _) => {
-            let state = history.state_after(Some(turn))?;
-            let kept = parts.worktrees.snapshot_of(from.task, &state).await?;
+            let kept = history.snapshot_after(Some(turn), parts.worktrees.snapshots(from.task).await?)?;
             Some(kept.ok_or_else(|| Fault::user("the files of that turn are no longer kept"))?)
         }
         (None, None) => None,
