@@ -88,11 +88,6 @@ impl Worktrees {
         blocking(move || all(&main.open()?, task)).await
     }
 
-    /// Returns the snapshot of a task that holds a state, the latest if there are several.
-    pub async fn snapshot_of(&self, task: TaskId, tree: &str) -> Result<Option<Snapshot>, Error> {
-        Ok(self.snapshots(task).await?.into_iter().rev().find(|snapshot| snapshot.tree == tree))
-    }
-
     /// Returns the state of a worktree's files as a tree, without keeping it: it stays readable for as long as git leaves
     /// objects alone that nothing points at.
     pub async fn state(&self, path: &Path) -> Result<String, Error> {

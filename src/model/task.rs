@@ -139,6 +139,9 @@ pub struct TaskNode {
     pub colour: Option<Colour>,
     /// Who does the work. Bound when the task is made.
     pub profile: String,
+    /// It is to go on from another task, and does not have all of that yet. Found so at the start, it is undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub half_made: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ResultRound>,
     pub created_at: Timestamp,
@@ -172,6 +175,7 @@ impl TaskNode {
             round: None,
             colour: None,
             profile: profile.into(),
+            half_made: false,
             results: Vec::new(),
             created_at: now,
             updated_at: now,

@@ -213,12 +213,10 @@ async fn wanted(
     history: &History,
     turn: Option<TurnId>,
 ) -> Result<Snapshot, Fault> {
+    let kept = parts.worktrees.snapshots(task).await?;
     let found = match &back.rewound {
-        Some(rewound) => {
-            let kept = parts.worktrees.snapshots(task).await?;
-            kept.into_iter().find(|kept| Some(kept.turn) == rewound.files)
-        }
-        None => parts.worktrees.snapshot_of(task, &history.state_after(turn)?).await?,
+        Some(rewound) => kept.into_iter().find(|kept| Some(kept.turn) == rewound.files),
+        None => history.snapshot_after(turn, kept)?,
     };
     found.ok_or_else(|| {
         Fault::user("the files of that time are no longer kept")
@@ -236,6 +234,7 @@ async fn fork(
     title: String,
     description: String,
 ) -> Result<(), Fault> {
+    step("a fork is about to be made");
     let history = reader(parts).history(from.task).await?;
     let state = match (at, from.worktree.as_deref().filter(|path| path.is_dir())) {
         (None, Some(path)) => {
@@ -243,8 +242,7 @@ async fn fork(
             Some(taken.snapshot().clone())
         }
         (Some(turn), _) => {
-            let state = history.state_after(Some(turn))?;
-            let kept = parts.worktrees.snapshot_of(from.task, &state).await?;
+            let kept = history.snapshot_after(Some(turn), parts.worktrees.snapshots(from.task).await?)?;
             Some(kept.ok_or_else(|| Fault::user("the files of that turn are no longer kept"))?)
         }
         (None, None) => None,
@@ -258,13 +256,16 @@ async fn fork(
         }
         None => parts.store.copy_session(from.task, to, plan).await?,
     };
+    step("a conversation is copied");
     let Some(state) = state else { return Ok(()) };
     let wanted = Wanted { task: to, branch: place.branch, path: place.worktree.clone() };
     let start = state.head.clone().map_or(Start::Branch(place.base), Start::Commit);
     parts.worktrees.create(&wanted, &start).await?;
+    step("the worktree of a fork is made");
     parts.worktrees.put_back(to, TurnId::fresh(&parts.ids), &place.worktree, &state).await?;
     let taken = parts.worktrees.take_snapshot(to, TurnId::fresh(&parts.ids), &place.worktree, FILE_CAP).await?;
     let kept = event::Snapshot { turn: taken.snapshot().turn, tree: taken.snapshot().tree.clone() };
     parts.store.submit(to, None, vec![kept.into()]).await?;
+    step("a fork is whole");
     Ok(())
 }

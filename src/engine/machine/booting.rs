@@ -36,6 +36,7 @@ impl Machine {
             self.tell_of_failure(now, task);
         }
         for &task in &tasks {
+            self.undo_half_made(now, task);
             self.finish_moving(task);
         }
         for task in tasks {

@@ -6,8 +6,9 @@ use crate::engine::command::{Draft, Outcome, SendMode, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::working::Waiting;
-use crate::engine::machine::{Actor, Asker, GoBack, Job, Machine, Pending, Ticket, Went};
+use crate::engine::machine::{Actor, Asker, Effect, GoBack, Job, Machine, Pending, Ticket, Went};
 use crate::engine::review::Extent;
+use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MoveReason, RunEnded, Snapshot};
 use crate::model::message::{Message, Source};
 use crate::model::task::Status;
@@ -258,6 +259,7 @@ impl Machine {
             let _ = self.tree.edit(to, |node| {
                 node.branch = Some(branch);
                 node.worktree = Some(worktree);
+                node.half_made = true;
             });
         }
         self.life(to).edited = true;
@@ -274,6 +276,12 @@ impl Machine {
         self.start_job(forking.to, job, Waiting::Fork(forking));
     }
 
+    /// Conversation and files are there: from now on the task stays, whatever happens.
+    pub(super) fn copied_whole(&mut self, forking: Forking) {
+        let _ = self.tree.edit(forking.to, |node| node.half_made = false);
+        self.commit([forking.to], Then::Forked(Box::new(forking)));
+    }
+
     pub(super) fn forked(&mut self, now: Timestamp, forking: &Forking) {
         let Forking { ticket, to, start, .. } = *forking;
         match start {
@@ -288,13 +296,19 @@ impl Machine {
     }
 
     /// The copy could not be made: there is no task without one.
-    pub(super) fn not_forked(&mut self, forking: &Forking) {
-        let above = self.tree.get(forking.to).and_then(|node| node.parent);
-        if self.tree.remove(forking.to).is_ok() {
-            self.removed.push(forking.to);
-            self.once_saved(Then::Removed(vec![forking.to]));
-            self.commit(std::iter::once(forking.to).chain(above), Then::Removed(Vec::new()));
+    pub(super) fn not_forked(&mut self, now: Timestamp, forking: &Forking, fault: Fault) {
+        self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
+        self.unmake(now, forking.to);
+    }
+
+    /// Undoes a copy that a crash interrupted: nobody was told that it is there.
+    pub(super) fn undo_half_made(&mut self, now: Timestamp, task: TaskId) {
+        if !self.tree.get(task).is_some_and(|node| node.half_made) {
+            return;
         }
+        let text = format!("the fork {} was not finished when the program ended, and is undone", self.named(task));
+        self.out.push(Effect::Notify(Notice { level: Level::Info, text, task: None }));
+        self.unmake(now, task);
     }
 }
 

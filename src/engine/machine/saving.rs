@@ -42,6 +42,8 @@ pub(super) enum Then {
     Removed(Vec<TaskId>),
     /// A task was made that is to continue another one.
     Fork(Box<crate::engine::machine::rewinding::Forking>),
+    /// The copy is whole.
+    Forked(Box<crate::engine::machine::rewinding::Forking>),
     /// The files of recurring tasks follow the tree; then the rest.
     WriteDown {
         change: PlanChange,
@@ -141,6 +143,7 @@ impl Machine {
             }
             Then::Removed(tasks) => self.forget(&tasks),
             Then::Fork(forking) => self.fork_work(*forking),
+            Then::Forked(forking) => self.forked(now, &forking),
             Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
             Then::WriteDown { change, then } => {
                 let ticket = self.number();
@@ -182,7 +185,8 @@ impl Machine {
                 self.complete_if_done(now, task);
                 self.tell_of_failure(now, task);
             }
-            Then::Fork(forking) => {
+            // A whole one that nobody knows to be whole is undone at the next start.
+            Then::Fork(forking) | Then::Forked(forking) => {
                 let fault = Fault::environment(format!("nothing was changed: {text}"));
                 self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
             }

@@ -177,7 +177,7 @@ impl Machine {
                 self.ask_agent(now, ticket, task, words);
             }
             (Waiting::Return(back), Worked::WentBack(went)) => self.went_back(now, back, went),
-            (Waiting::Fork(forking), Worked::Forked) => self.forked(now, &forking),
+            (Waiting::Fork(forking), Worked::Forked) => self.copied_whole(forking),
             (Waiting::Measure { task }, Worked::Measured(diff)) => self.measured(task, diff),
             // Every job answers in its own words.
             (waiting, worked) => {
@@ -218,7 +218,7 @@ impl Machine {
         let task = waiting.task();
         match waiting {
             Waiting::Return(back) if back.began(self) => self.stayed(task, &fault),
-            Waiting::Fork(forking) => self.not_forked(forking),
+            Waiting::Fork(forking) => return self.not_forked(now, forking, fault),
             Waiting::Measure { .. } => self.measured(task, None),
             Waiting::Verify { .. }
             | Waiting::Merge(_)

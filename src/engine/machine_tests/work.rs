@@ -319,6 +319,7 @@ fn a_fork_that_cannot_be_made_leaves_no_task_behind() {
     rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
     assert_eq!(rig.tree.all().count(), 3);
     answer(&mut rig, Err(Fault::environment("no room")));
+    rig.worktree_done(Ok(String::new()));
     assert_eq!(rig.tree.all().count(), 2);
     rig.command(Command::Fork { task, at: None, draft, start });
     let ticket = rig.last_ticket();
@@ -326,4 +327,48 @@ fn a_fork_that_cannot_be_made_leaves_no_task_behind() {
     let Some(Ok(Outcome::Created(made))) = rig.reply(ticket) else { panic!("{:?}", rig.reply(ticket)) };
     assert_eq!(rig.view(made).node.title, "Task (fork)");
     assert_eq!(rig.launched(), [made]);
+}
+
+#[test]
+fn a_fork_that_a_crash_interrupted_is_undone_and_one_that_is_whole_stays() {
+    let (mut rig, task) = asleep();
+    let draft = crate::engine::command::Draft::default();
+    let start = crate::engine::command::Start::Now;
+    for cleared in [Ok(String::new()), Err("it is in use".to_owned())] {
+        rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
+        rig.crash();
+        let half = rig.worktree_done(cleared);
+        assert!(half != task && rig.tree.get(half).is_none() && rig.tree.all().count() == 2);
+        assert!(!rig.launched().contains(&half));
+    }
+    // The files are there, and the tree does not say so yet.
+    rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
+    rig.saves = Mood::Sleeps;
+    answer(&mut rig, Ok(Worked::Forked));
+    rig.crash();
+    rig.worktree_done(Ok(String::new()));
+    assert_eq!(rig.tree.all().count(), 2);
+
+    rig.command(Command::Fork { task, at: None, draft, start });
+    answer(&mut rig, Ok(Worked::Forked));
+    rig.crash();
+    assert_eq!(rig.tree.all().count(), 3);
+    assert!(rig.tree.all().all(|node| !node.half_made));
+}
+
+#[test]
+fn a_branch_that_is_merged_conflicts_with_nobody_and_the_base_with_whom_it_does() {
+    let (mut rig, task) = asleep();
+    let branches =
+        |rig: &Rig| -> Vec<TaskId> { rig.machine.live_branches().into_iter().map(|(task, _)| task).collect() };
+    let root = rig.root();
+    assert_eq!(branches(&rig), [root, task], "what was not measured yet counts");
+    let stat = DiffStat { files: 1, added: 1, removed: 0, dirty: false };
+    let drift = |ahead| Some(crate::engine::review::Drift { ahead, behind: 2 });
+    for (stat, drift, is_live) in
+        [(stat, drift(1), true), (stat, drift(0), false), (DiffStat { dirty: true, ..stat }, drift(0), true)]
+    {
+        rig.machine.set_diff(task, Some(stat), drift);
+        assert_eq!(branches(&rig).contains(&task), is_live, "{stat:?} {drift:?}");
+    }
 }

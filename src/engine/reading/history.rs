@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{edits, no_turn};
 use crate::base::{EventId, Fault, MessageId, TaskId, TurnId, text};
 use crate::engine::review::{EditView, TurnView};
+use crate::git::snapshot::Snapshot;
 use crate::model::event::{Body, Event};
 use crate::model::message::{Message, Source};
 use crate::model::work::Work;
@@ -31,6 +32,9 @@ pub struct History {
     pub first: Option<String>,
     /// The state that the files were last known to be in.
     pub last: Option<String>,
+    /// The snapshots that the states are from, by the turns that they were after. Nothing: before the first.
+    snapshots: BTreeMap<Option<TurnId>, TurnId>,
+    last_snapshot: Option<TurnId>,
     /// What was consumed, and the last event before that.
     consumed: BTreeMap<MessageId, Consumed>,
     messages: BTreeMap<MessageId, Message>,
@@ -78,6 +82,7 @@ impl History {
             }
             Body::TurnEnded(end) => {
                 let (prompt, message) = std::mem::take(&mut self.prompt);
+                self.snapshots.extend(self.last_snapshot.map(|snapshot| (Some(end.turn), snapshot)));
                 self.turns.push(TurnView {
                     turn: end.turn,
                     number: self.turns.len() + 1,
@@ -108,6 +113,7 @@ impl History {
             Body::Work(Work::Rewound { rewound }) if rewound.extent.has_files() => {
                 if let Ok(state) = self.state_after(rewound.to) {
                     self.last = Some(state);
+                    self.last_snapshot = self.snapshots.get(&rewound.to).copied();
                 }
             }
             Body::AssistantText(_)
@@ -153,7 +159,7 @@ impl History {
     /// Takes in a state. It is kept while the next turn is under way, and may come in after that has ended.
     fn kept(&mut self, turn: TurnId, state: &str) {
         let changed = self.last.as_deref() != Some(state);
-        self.last = Some(state.to_owned());
+        (self.last, self.last_snapshot) = (Some(state.to_owned()), Some(turn));
         let at = self.turns.iter().rposition(|view| view.turn == turn);
         // Without a turn of its own it is something that happened to the files since the last one; or since the one
         // before, if the tools of the last one wait for it.
@@ -161,8 +167,12 @@ impl History {
         let from = at.or(self.turns.len().checked_sub(behind));
         if from.is_none() || (at.is_none() && self.first.is_none()) {
             self.first = Some(state.to_owned());
+            self.snapshots.insert(None, turn);
         }
-        self.turns[from.unwrap_or(0)..].iter_mut().for_each(|view| view.state = Some(state.to_owned()));
+        for view in &mut self.turns[from.unwrap_or(0)..] {
+            view.state = Some(state.to_owned());
+            self.snapshots.insert(Some(view.turn), turn);
+        }
         if let Some(at) = at {
             self.turns[at].changed |= changed;
         }
@@ -182,6 +192,15 @@ impl History {
             Fault::user("the files were not kept at that time")
                 .hint("states of files are kept from the first run of this version on")
         })
+    }
+
+    /// Returns which of `all`, the snapshots of the task, is the one after a turn. Several may have the same files and stand on
+    /// different commits. Nothing: before the first turn.
+    pub fn snapshot_after(&self, turn: Option<TurnId>, all: Vec<Snapshot>) -> Result<Option<Snapshot>, Fault> {
+        let (state, wanted) = (self.state_after(turn)?, self.snapshots.get(&turn).copied());
+        let mut same: Vec<Snapshot> = all.into_iter().filter(|snapshot| snapshot.tree == state).collect();
+        let exact = same.iter().position(|snapshot| Some(snapshot.turn) == wanted);
+        Ok(exact.map(|at| same.swap_remove(at)).or_else(|| same.pop()))
     }
 
     /// Returns the states of the files before and after a turn.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Reader, Spot};
+use super::{History, Reader, Spot};
 use crate::base::{EventId, Fault, TurnId, text};
 use crate::engine::review::{
-    CommitLine, CreatedTask, DirtySide, Extent, FileChange, Goal, MergePreview, RewindPreview, Solving,
+    CommitLine, CreatedTask, DirtySide, Extent, FileChange, FileStatus, Goal, MergePreview, RewindPreview, Solving,
 };
 use crate::git::diff::{self, End, Wish};
 use crate::model::content::Content;
@@ -97,30 +97,47 @@ impl Reader {
             (preview.turns, preview.read) = (since.turns, since.read);
         }
         if extent.has_files() {
-            self.files(spot, &history.state_after(to)?, &mut preview).await?;
+            self.files(spot, &history, to, &mut preview).await?;
         }
         preview.stays = stays(spot, &since, extent);
         (preview.sent, preview.created) = (since.sent, since.created);
         Ok(preview)
     }
 
-    async fn files(&self, spot: &Spot, state: &str, preview: &mut RewindPreview) -> Result<(), Fault> {
+    async fn files(
+        &self,
+        spot: &Spot,
+        history: &History,
+        to: Option<TurnId>,
+        preview: &mut RewindPreview,
+    ) -> Result<(), Fault> {
         let path = spot.worktree.as_ref().filter(|path| path.is_dir());
         let path: &PathBuf = path.ok_or_else(|| Fault::user("the task has no worktree whose files could go back"))?;
         let checkout = self.worktrees.checkout(path).await?;
         let now = self.as_kept(&checkout, End::Worktree).await?;
         let wish = Wish { most_files: NAMED, most_lines: 0, ..Wish::default() };
-        let change = diff::between(&checkout, &now, &End::Tree(state.to_owned()), &wish).await?;
-        let name = |file: &diff::FileDiff| file.path().map(|path| path.display().to_string()).unwrap_or_default();
-        preview.files = change.files.iter().map(|file| FileChange { path: name(file), status: file.status }).collect();
+        let change = diff::between(&checkout, &now, &End::Tree(history.state_after(to)?), &wish).await?;
+        preview.files = change.files.iter().flat_map(by_name).collect();
         preview.hidden_files = change.hidden_files;
         if !spot.is_root
-            && let Some(kept) = self.worktrees.snapshot_of(spot.task, state).await?
+            && let Some(kept) = history.snapshot_after(to, self.worktrees.snapshots(spot.task).await?)?
         {
             let commits = self.worktrees.commits_since(&checkout, kept.head.as_deref(), NAMED).await?;
             preview.commits = commits.into_iter().map(|(id, subject)| CommitLine { id, subject }).collect();
         }
         Ok(())
+    }
+}
+
+/// Returns what becomes of each name: under one of a renamed file nothing is left.
+fn by_name(file: &diff::FileDiff) -> Vec<FileChange> {
+    let change =
+        |version: &diff::Version, status: FileStatus| FileChange { path: version.path.display().to_string(), status };
+    match (file.status, &file.old, &file.new) {
+        (FileStatus::Renamed, Some(old), Some(new)) => {
+            vec![change(old, FileStatus::Deleted), change(new, FileStatus::Added)]
+        }
+        (status, old, new) => new.iter().chain(old).take(1).map(|version| change(version, status)).collect(),
     }
 }
 

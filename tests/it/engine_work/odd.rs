@@ -64,6 +64,34 @@ fn names_that_are_not_text_go_through_everything() {
 }
 
 #[test]
+fn a_patch_has_every_byte_and_every_name_and_git_applies_it() {
+    let world = World::new();
+    let before =
+        format!("seq 40 > old.txt && printf 'a\\r\\nb\\r\\n' > win.dat && echo '#!/bin/sh' > run.sh && {COMMIT}");
+    let change = "printf 'caf\\351 \\033[31mred\\n' > latin.txt; head -c 9000 /dev/zero | tr '\\0' x > long.txt; \
+        echo a > 'sp ace'; echo b > \"$(printf 'tab\\there')\"; echo c > \"$(printf 'line\\nbreak')\"; \
+        echo d > \"$(printf 'b\\377d')\"; echo e > 'quo\"te'; sed -i 's/7/seven/' old.txt; git mv old.txt new.txt; \
+        printf 'a\\r\\nB\\r\\n' > win.dat; chmod +x run.sh; ln -s new.txt link";
+    let project = worked(&world, &before, &[change, COMMIT]);
+    let id = project.id("Worker");
+    let patch = world.root().join("all.patch");
+    let out = world.mxd_command(&project.path).args(["diff", &id]).output().unwrap();
+    assert!(out.status.success(), "{out:?}");
+    fs::write(&patch, &out.stdout).unwrap();
+    world.git(&project.path, ["apply", "--index", &patch.display().to_string()]);
+    let theirs = world.git(&project.worktree("Worker"), ["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(world.git(&project.path, ["write-tree"]), theirs, "{}", String::from_utf8_lossy(&out.stdout));
+    let stat = project.mxd(["diff", &id, "--stat"]).ok();
+    assert!(stat.contains("M run.sh +0 -0 (was a plain file, is now a program that can be run)"), "{stat}");
+    // The names that files lose and get are both said before they do.
+    let preview = project.mxd(["rewind", &id, "--start", "--preview"]).ok();
+    assert!(
+        preview.contains("file: new.txt is removed\n") && preview.contains("file: old.txt comes back\n"),
+        "{preview}"
+    );
+}
+
+#[test]
 fn submodules_are_shown_by_their_commits_merged_and_left_alone_by_a_rewind() {
     let world = World::new();
     let library = world.repository("library");
@@ -145,6 +173,11 @@ fn files_of_windows_come_back_as_they_were() {
     let (id, worktree) = (project.id("Worker"), project.worktree("Worker"));
     let diff = project.mxd(["diff", &id, "a.txt"]).ok();
     assert!(diff.contains("-two\n+2\n"), "only what was changed: {diff}");
+    // What is asked without the project being opened is asked of the same bytes that were kept.
+    assert_eq!(project.mxd(["diff", &id, "--turn", "2..", "--stat"]).ok(), "0 files, +0 -0\n");
+    assert_eq!(project.mxd(["diff", &id, "--turn", "1..", "--stat"]).ok(), "0 files, +0 -0\n");
+    let preview = project.mxd(["rewind", &id, "--to", "1", "--preview"]).ok();
+    assert!(!preview.contains("file:") && preview.contains("commit:"), "no file would change: {preview}");
     let all = files(&worktree);
     project.mxd(["rewind", &id, "--start"]).ok();
     assert_eq!(
@@ -172,8 +205,9 @@ fn files_of_many_lines_and_many_bytes_are_compared_kept_and_merged() {
         100_001,
         "with the name"
     );
+    assert!(stat.contains("A big.txt +0 -0 (too large to compare line by line, "), "{stat}");
     let whole = project.mxd(["diff", &id, "big.txt"]).ok();
-    assert!(whole.contains("too large to be compared line by line"), "{whole}");
+    assert!(whole.len() > 25_000_000, "a patch has all of it: {}", whole.len());
     // What is larger than is kept stays where it is; everything else goes back.
     project.mxd(["rewind", &id, "--start", "--files"]).ok();
     assert!(!worktree.join("small.txt").exists());

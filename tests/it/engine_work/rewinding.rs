@@ -49,6 +49,25 @@ fn conversation_files_and_commits_go_back_and_forth() {
 }
 
 #[test]
+fn a_commit_that_changed_no_file_is_undone_with_its_turn() {
+    let world = World::new();
+    let project = painted(&world);
+    let (id, worktree) = (project.id("Painter"), project.worktree("Painter"));
+    let (all, tip) = (files(&worktree), world.git(&worktree, ["rev-parse", "HEAD"]));
+    let start = world.git(&project.path, ["rev-parse", "HEAD"]);
+    // The third turn commits what the second had written.
+    let preview = project.mxd(["rewind", &id, "--to", "2", "--preview"]).ok();
+    assert!(preview.contains("commit:") && !preview.contains("file:"), "{preview}");
+    rewind(&project, &["--to", "2"]);
+    assert_eq!((files(&worktree), world.git(&worktree, ["rev-parse", "HEAD"])), (all.clone(), start.clone()));
+    rewind(&project, &["--redo"]);
+    assert_eq!((files(&worktree), world.git(&worktree, ["rev-parse", "HEAD"])), (all.clone(), tip));
+    project.mxd(["fork", &id, "--at", "2", "--title", "Copy", "--later"]).ok();
+    let copy = project.worktree("Copy");
+    assert_eq!((files(&copy), world.git(&copy, ["rev-parse", "HEAD"])), (all, start));
+}
+
+#[test]
 fn only_the_files_or_only_the_conversation() {
     let world = World::new();
     let project = painted(&world);

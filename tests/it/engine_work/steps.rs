@@ -214,6 +214,33 @@ fn a_merge_solved_by_hand_is_finished_or_undone_at_every_step() {
 }
 
 #[test]
+fn a_fork_is_there_as_a_whole_or_not_at_all_at_every_step() {
+    let world = World::new();
+    let bench = Bench::new(painted(&world), "Painter");
+    let fork = ["fork", &bench.id, "--at", "1", "--title", "Copy", "--later"];
+    bench.keep();
+    let before = bench.state();
+    assert_eq!(bench.run(&fork, usize::MAX), None);
+    let whole = (files(&bench.project.worktree("Copy")), super::turns(&bench.project, "Copy").len());
+    let mut steps = Vec::new();
+    loop {
+        bench.restore();
+        let Some(step) = bench.run(&fork, steps.len() + 1) else { break };
+        steps.push(step);
+        bench.start_anew();
+        bench.sound(&format!("{steps:?}"));
+        // Nobody was told that it is there, and nothing of it is.
+        assert_eq!(bench.state(), before, "{steps:?}");
+    }
+    bench.start_anew();
+    assert_eq!((files(&bench.project.worktree("Copy")), super::turns(&bench.project, "Copy").len()), whole);
+    for step in ["a conversation is copied", "the worktree of a fork is made", "a fork is whole"] {
+        assert!(steps.iter().any(|passed| passed == step), "{step} in {steps:?}");
+    }
+    println!("fork: killed at {} steps, {} times undone", steps.len(), steps.len());
+}
+
+#[test]
 fn a_run_killed_at_every_step_of_its_snapshots_loses_nothing() {
     let world = World::new();
     let turns = json!([

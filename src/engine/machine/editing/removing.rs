@@ -7,6 +7,7 @@ use crate::engine::command::Outcome;
 use crate::engine::machine::running::withdraw_asks;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Life, Machine, Pending};
+use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, HeadMoved, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
 use crate::model::message::TreeAction;
@@ -118,6 +119,26 @@ impl Machine {
         let Some(place) = place else { return self.go_on_editing(now, edit, Ok(String::new())) };
         let ticket = self.wait_for(edit);
         self.out.push(Effect::Clear { ticket, task: whose, place, branch });
+    }
+
+    /// Takes a task out of the tree that never was whole, and whatever there is of its worktree.
+    pub(in crate::engine::machine) fn unmake(&mut self, now: Timestamp, task: TaskId) {
+        let (asker, actor) = (Asker::Round, Actor::Agent(self.tree.root_id()));
+        self.clear(now, Continuation { asker, actor, task, what: What::Unmake }, task, BranchFate::Delete);
+    }
+
+    pub(super) fn unmade(&mut self, task: TaskId, cleared: Result<String, String>) {
+        if let Err(reason) = cleared {
+            // It is found as a stray later, and named there.
+            let text = format!("the worktree of {}, which is undone, stays: {reason}", self.named(task));
+            self.out.push(Effect::Notify(Notice { level: Level::Warning, text, task: None }));
+        }
+        let above = self.tree.get(task).and_then(|node| node.parent);
+        if self.tree.remove(task).is_ok() {
+            self.removed.push(task);
+            self.once_saved(Then::Removed(vec![task]));
+            self.commit(std::iter::once(task).chain(above), Then::Removed(Vec::new()));
+        }
     }
 
     /// Forgets tasks that are out of the tree.

@@ -30,6 +30,8 @@ pub(super) enum What {
     Delete {
         left: Vec<TaskId>,
     },
+    /// The worktree of a task that never was whole is away, or is not; the tree is next.
+    Unmake,
     Restore,
     /// The worktree of `of` is back, or is not; those of `left` are next.
     Revive {
@@ -79,8 +81,16 @@ impl Machine {
         edit: Continuation,
         result: Result<String, String>,
     ) {
-        if let What::Revive { .. } = edit.what {
-            return self.revive_next(now, edit, result);
+        match edit.what {
+            What::Revive { .. } => return self.revive_next(now, edit, result),
+            What::Unmake => return self.unmade(edit.task, result),
+            What::Close
+            | What::CloseTree { .. }
+            | What::Reset
+            | What::ResetTree
+            | What::Delete { .. }
+            | What::Restore
+            | What::Fork { .. } => {}
         }
         let note = match result {
             Ok(note) => note,
@@ -100,7 +110,7 @@ impl Machine {
             What::ResetTree => self.start_over(now, &edit),
             What::Delete { .. } => self.delete_next(now, edit),
             What::Restore => self.restored(now, &edit, note),
-            What::Revive { .. } => {}
+            What::Revive { .. } | What::Unmake => {}
             What::Fork { ref title } => {
                 let title = title.clone();
                 self.conversation_copied(now, &edit, &note, &title);
