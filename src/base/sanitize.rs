@@ -4,6 +4,7 @@
 //! Logs and conversations keep the original bytes. Only what is shown passes through here.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Returns `text` without anything a terminal would obey. Line breaks and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
@@ -16,6 +17,25 @@ pub fn line(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
         clean => Cow::Owned(clean.replace(['\n', '\t'], " ")),
     }
+}
+
+/// Returns a text of JSON in which nothing is left that a terminal would obey: what could is written as JSON escapes it, and
+/// whoever reads the JSON gets the same values.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(is_unsafe) else { return Cow::Borrowed(text) };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    for c in text[first..].chars() {
+        // Between values there may be line breaks; within strings there are none.
+        if c == '\n' || !is_unsafe(c) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    Cow::Owned(out)
 }
 
 fn clean(text: &str, allowed: impl Fn(char) -> bool) -> Cow<'_, str> {

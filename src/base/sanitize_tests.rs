@@ -33,7 +33,22 @@ fn a_lone_carriage_return_cannot_overwrite() {
     assert_eq!(line("a\r\nb\tc"), "a b c");
 }
 
+#[test]
+fn json_says_the_same_in_letters_that_steer_nothing() {
+    assert!(matches!(json(r#"{"a":"é漢🙂"}"#), Cow::Borrowed(_)));
+    assert_eq!(json("\"a\u{9b}31m\u{202e}\u{e0041}\u{7f}\""), r#""a\u009b31m\u202e\udb40\udc41\u007f""#);
+}
+
 proptest! {
+    #[test]
+    fn json_keeps_its_value_and_steers_nothing(text in any::<String>(), more in "[\\x00-\\x7f\u{80}-\u{9f}\u{202e}\u{e0041}a-z\"\\\\]{0,40}") {
+        let value = serde_json::json!({ text.clone(): more, "b": [text] });
+        let written = value.to_string();
+        let shown = json(&written);
+        prop_assert!(!shown.contains(is_unsafe));
+        prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+
     #[test]
     fn nothing_a_terminal_obeys_survives(text in "[\\x00-\\x7f\u{80}-\u{9f}\u{202e}a-z\\[\\]\\\\;m]{0,80}") {
         let shown = lines(&text);

@@ -48,7 +48,7 @@ impl Console {
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
         let text = serde_json::to_string(value)
             .map_err(|error| Fault::internal(format!("an answer could not be written as JSON: {error}")))?;
-        self.bytes(text.as_bytes())?;
+        self.bytes(sanitize::json(&text).as_bytes())?;
         self.bytes(b"\n")
     }
 

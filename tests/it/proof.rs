@@ -12,6 +12,7 @@ mod company;
 mod crashes;
 mod crew;
 mod disk;
+mod hostile;
 mod kills;
 mod power;
 mod shop;

@@ -15,6 +15,8 @@ mod product_detours;
 #[cfg(test)]
 mod product_endings;
 #[cfg(test)]
+mod product_hostile;
+#[cfg(test)]
 mod product_notices;
 #[cfg(test)]
 mod product_refusals;

@@ -6,8 +6,8 @@ use super::requests::{ANTHROPIC, CHAT, RESPONSES, anthropic, chat, go_on, hello,
 use super::{events, post, post_with, send};
 use crate::support::mock::check::Check;
 use crate::support::mock::{
-    Conversation, Counts, Mock, Model, Rule, Script, Stop, Turn, answer, anywhere, first_user, last_user, result,
-    result_of, results, system, tools,
+    Conversation, Counts, Fault, Mock, Model, Rule, Script, Stop, Turn, answer, anywhere, first_user, last_user,
+    result, result_of, results, system, tools,
 };
 
 fn words(body: &str) -> String {
@@ -159,6 +159,22 @@ async fn a_summary_that_is_asked_for_again_is_the_same_one() {
     let first = ask("main task: Summarise").await;
     assert_eq!(ask("main task: Summarise").await, first);
     assert_ne!(ask("main task, longer: Summarise").await, first);
+}
+
+#[tokio::test]
+async fn a_summary_that_arrives_in_spite_of_a_fault_is_not_given_again() {
+    let slow = Fault::SlowDrip { bytes: 40, every_ms: 1 };
+    let script = Script::new().with(Conversation::new("main task")).fault_at(1, slow);
+    let mock = Mock::start(script.summarise_when("Summarise", "Fine."));
+    let ask = async |request: &Value| words(&post(&mock, ANTHROPIC, request).await.1);
+    let first = ask(&hello(ANTHROPIC, "main task: Summarise", false)).await;
+    assert!(first.contains("[summary 1 of main task]"), "{first}");
+    // A request that begins with it shows that it is there.
+    let mut request = hello(ANTHROPIC, &format!("main task goes on from {first}"), false);
+    ask(&request).await;
+    go_on(&mut request, "Done.", "Summarise");
+    let second = ask(&request).await;
+    assert!(second.contains("[summary 2 of main task]"), "{second}");
 }
 
 #[tokio::test]
