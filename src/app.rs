@@ -15,7 +15,7 @@ pub mod screen;
 pub mod setup;
 mod themes;
 
-pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Surroundings};
+pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};
 pub use comparison::notes as file_notes;
 pub use programs::edit_files;

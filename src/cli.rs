@@ -32,6 +32,7 @@ mod run;
 mod say;
 mod screen;
 mod search;
+mod signals;
 mod task;
 mod tree;
 mod work;

@@ -139,6 +139,13 @@ fn sessions_are_looked_for_where_the_programs_keep_them() {
     shelf.file("home/.claude/projects/-home-bob/s3.jsonl", CLAUDE);
     let meta = r#"{"timestamp":"2026-10-29T00:59:38Z","type":"session_meta","payload":{"id":"c1","cwd":"/home/ann/calc/src"}}"#;
     let rollout = shelf.file("home/.codex/sessions/2026/10/29/rollout-1.jsonl", meta);
+    // The first versions said where they were only to their model.
+    let told = concat!(
+        r#"{"id":"c0","timestamp":"2025-06-01T10:00:00Z","instructions":null}"#,
+        "\n",
+        r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\nCurrent working directory: /home/ann/calc\n</environment_context>"}]}"#,
+    );
+    let first = shelf.file("home/.codex/sessions/2025/06/01/rollout-0.jsonl", told);
     shelf.file(
         "home/.mxd/projects.json",
         r#"[{"id":"01JP","path":"/home/ann/calc"},{"id":"../..","path":"/home/ann/calc"}]"#,
@@ -147,7 +154,7 @@ fn sessions_are_looked_for_where_the_programs_keep_them() {
     std::os::unix::fs::symlink(&home, home.join(".codex/sessions/loop")).unwrap();
     let homes = Homes::locate(Some(&home), |_| None);
     let found = candidates(Wanted::In(Path::new("/home/ann/calc"), &homes), None).unwrap();
-    let expected = [(task, Origin::Matrix), (inside, Origin::Claude), (rollout, Origin::Codex)];
+    let expected = [(task, Origin::Matrix), (inside, Origin::Claude), (first, Origin::Codex), (rollout, Origin::Codex)];
     assert_eq!(found, expected.map(|(path, origin)| (path, Some(origin))));
     let moved = Homes::locate(Some(&home), |name| (name == "CODEX_HOME").then(|| "/elsewhere".into()));
     assert_eq!(moved.codex.as_deref(), Some(Path::new("/elsewhere")));

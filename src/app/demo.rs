@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
 use crate::config::paths::Home;
 use crate::config::{Environment, merge};
 use crate::engine::Options;
+use crate::engine::leftovers::stages;
 use crate::engine::models::Choice;
 use crate::git::fresh::{self, Author};
 use crate::model::Project;
@@ -47,29 +48,29 @@ pub enum Pace {
 
 /// Where the demo is played. Everything in it goes when this is dropped.
 pub struct Stage {
-    folder: PathBuf,
+    _folder: stages::Stage,
     pub home: Home,
     pub project: Project,
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        // What cannot be removed is in the system's temporary folder, which is emptied anyway.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 impl Stage {
-    /// Makes the project and an empty data folder.
+    /// Makes the project and an empty data folder. What an earlier demo left that was killed goes first.
     pub fn build() -> Result<Self, Fault> {
         let ids = IdSource::new(Arc::new(SystemClock));
         let id = ProjectId::fresh(&ids);
-        let folder = std::env::temp_dir().join(format!("mxd-demo-{id}"));
+        let temporary = std::env::temp_dir();
+        for folder in stages::abandoned(&temporary) {
+            let _ = fs::remove_dir_all(folder);
+        }
         let failed = |path: &Path, error: std::io::Error| {
-            Fault::environment(format!("the demo cannot be set up: {}: {error}", path.display()))
+            let fault = Fault::environment(format!("the demo cannot be set up: {}: {error}", path.display()));
+            fault.hint("it is played in the folder that TMPDIR names, or in /tmp: one that you can write in, with room")
         };
+        // From here on the folder is removed whatever happens.
+        let made = stages::Stage::make(&temporary, &id.to_string()).map_err(|error| failed(&temporary, error))?;
+        let folder = made.folder();
         let top = folder.join("timer");
-        fs::create_dir_all(&top).map_err(|error| failed(&top, error))?;
+        fs::create_dir(&top).map_err(|error| failed(&top, error))?;
         let top = fs::canonicalize(&top).map_err(|error| failed(&top, error))?;
         let home = Home::locate(Some(folder.join("data").as_os_str()), None, None)?;
         let project = Project {
@@ -80,8 +81,7 @@ impl Stage {
             created_at: SystemClock.now(),
             extra: serde_json::Map::new(),
         };
-        // From here on the folder is removed whatever happens.
-        let stage = Self { folder, home, project };
+        let stage = Self { _folder: made, home, project };
         for (name, content) in FILES {
             let path = top.join(name);
             if let Some(parent) = path.parent() {

@@ -1,7 +1,7 @@
 //! The set-up's loop: the terminal, the pages, and what they want done. It ends with what was decided; writing that down
 //! is somebody else's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,7 +15,7 @@ use crate::config::paths::Home;
 use crate::git::fresh;
 use crate::model::conversation::Wire;
 use crate::provider::http::{HttpProvider, Timeouts};
-use crate::provider::{Catalogue, Credential, Facts, Listed, Provider as _};
+use crate::provider::{ApiError, Catalogue, Credential, ErrorClass, Facts, Listed, Provider as _};
 use crate::term::{Event, Hush, Options as TermOptions, Reason, Stop, StopSignal, Surroundings, Terminal};
 use crate::theme::Appearance;
 use crate::ui::Cx;
@@ -54,7 +54,7 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
     let (theme, _) = Themes::new(options.home.root().join("themes"), changed).load(&options.theme, appearance);
     let zone = jiff::tz::TimeZone::system();
     let mut state = State::new(options.start.clone());
-    let (msgs, mut answers) = mpsc::unbounded_channel();
+    let (mut msgs, mut answers) = mpsc::unbounded_channel();
     terminal.request_frame(Reason::Input);
     let end = loop {
         let msg = tokio::select! {
@@ -87,6 +87,8 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
             Some(Effect::Skip) => break End::Skipped,
             Some(Effect::Quit) => break End::Quit,
             Some(Effect::Try(attempt)) => {
+                // An earlier attempt that is no longer waited for must not answer for this one.
+                (msgs, answers) = mpsc::unbounded_channel();
                 let (msgs, clock) = (msgs.clone(), Arc::clone(&options.clock));
                 tokio::spawn(async move {
                     let _ = msgs.send(Msg::Tried(try_out(attempt, clock).await));
@@ -95,8 +97,7 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
             Some(Effect::MakeRepository) => {
                 let (msgs, folder) = (msgs.clone(), options.folder.clone());
                 tokio::task::spawn_blocking(move || {
-                    let made = fresh::begin(&folder).map_err(|error| Fault::from(error).to_string());
-                    let _ = msgs.send(Msg::Made(made));
+                    let _ = msgs.send(Msg::Made(make_repository(&folder)));
                 });
             }
         }
@@ -142,13 +143,23 @@ pub async fn set_up_in_lines(
                 state.update(Msg::Tried(tried));
             }
             Some(Effect::MakeRepository) => {
-                let made = fresh::begin(&folder).map_err(|error| Fault::from(error).to_string());
-                if let Some(Effect::Skip) = state.update(Msg::Made(made)) {
+                if let Some(Effect::Skip) = state.update(Msg::Made(make_repository(&folder))) {
                     return Ok(End::Skipped);
                 }
             }
         }
     }
+}
+
+/// Makes the folder a repository with a first commit. What went wrong is said in one line, with what helps.
+fn make_repository(folder: &Path) -> Result<(), String> {
+    fresh::begin(folder).map_err(|error| {
+        let fault = Fault::from(error);
+        std::iter::once(fault.message.as_str())
+            .chain(fault.hints.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join("; ")
+    })
 }
 
 /// Asks the endpoint which models it has. A key that is not accepted is found out here.
@@ -158,11 +169,45 @@ async fn try_out(attempt: Attempt, clock: Arc<dyn Clock>) -> Result<Reached, Str
         (Vendor::Openai, None) => Wire::OpenaiResponses,
         (Vendor::Openai, Some(_)) => Wire::OpenaiChat,
     };
-    let base_url = attempt.address.unwrap_or_default();
-    let credential = Credential { group: "main".to_owned(), wire, base_url, api_key: attempt.key };
+    let base_url = attempt.address.clone().unwrap_or_default();
+    let credential = Credential { group: "main".to_owned(), wire, base_url, api_key: attempt.key.clone() };
     let timeouts = Timeouts { first_byte: std::time::Duration::from_secs(20), ..Timeouts::default() };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await;
-    listed.map(|listed| reached(attempt.vendor, &listed)).map_err(|error| error.to_string())
+    match listed {
+        Ok(listed) => Ok(reached(attempt.vendor, &listed)),
+        // Some servers speak the interface and have no list.
+        Err(error) if attempt.address.is_some() && matches!(error.status, Some(404 | 405 | 501)) => {
+            Ok(Reached { models: Vec::new(), usual: None })
+        }
+        Err(error) => Err(trouble(&attempt, &error)),
+    }
+}
+
+/// Returns why a way does not work, as a sentence for who has just entered it.
+fn trouble(attempt: &Attempt, error: &ApiError) -> String {
+    let place = attempt.address.as_deref().unwrap_or(match attempt.vendor {
+        Vendor::Anthropic => "api.anthropic.com",
+        Vendor::Openai => "api.openai.com",
+    });
+    let status = error.status.map_or_else(String::new, |status| format!(" ({status})"));
+    match error.class {
+        ErrorClass::Auth if attempt.key.is_none() => format!("{place} wants a key{status}: {}", error.message),
+        ErrorClass::Auth => format!("{place} does not accept this key{status}: {}", error.message),
+        ErrorClass::Network => {
+            format!("{place} cannot be reached; is the address right, and does the server run? {}", error.message)
+        }
+        ErrorClass::Timeout => format!("{place} does not answer in time; try again, or go back to another address"),
+        ErrorClass::Credit
+        | ErrorClass::RateLimit
+        | ErrorClass::Overloaded
+        | ErrorClass::Server
+        | ErrorClass::Truncated
+        | ErrorClass::InvalidRequest
+        | ErrorClass::ContextOverflow
+        | ErrorClass::UnknownModel
+        | ErrorClass::Refused
+        | ErrorClass::Cancelled => format!("{place} answers with an error{status}: {}", error.message),
+    }
 }
 
 fn reached(vendor: Vendor, listed: &[Listed]) -> Reached {
@@ -204,6 +249,29 @@ mod tests {
         assert_eq!(usual(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-9"]), Some("claude-sonnet-9"));
         assert_eq!(usual(Vendor::Openai, &["qwen3:8b", "llama3.3"]), Some("qwen3:8b"));
         assert_eq!(usual(Vendor::Openai, &[]), None);
+    }
+
+    #[test]
+    fn what_went_wrong_names_the_place_and_what_to_look_at() {
+        let attempt = |key: Option<&str>| Attempt {
+            vendor: Vendor::Openai,
+            address: Some("http://box:1".to_owned()),
+            key: key.map(crate::base::Secret::new),
+        };
+        let error = |class, status| ApiError { status, ..ApiError::new(class, "why") };
+        for (key, class, status, said) in [
+            (Some("k"), ErrorClass::Auth, Some(401), "http://box:1 does not accept this key (401): why"),
+            (None, ErrorClass::Auth, Some(401), "http://box:1 wants a key (401): why"),
+            (None, ErrorClass::Server, Some(500), "http://box:1 answers with an error (500): why"),
+            (
+                None,
+                ErrorClass::Network,
+                None,
+                "http://box:1 cannot be reached; is the address right, and does the server run? why",
+            ),
+        ] {
+            assert_eq!(trouble(&attempt(key), &error(class, status)), said);
+        }
     }
 
     #[test]

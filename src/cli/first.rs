@@ -67,9 +67,11 @@ impl Findings {
             groups => format!("Settings: auth group {} in {}.", groups.join(", "), self.config),
         };
         let mut lines = vec![key, groups];
-        lines.extend(self.servers.iter().map(|server| {
-            let models = text::count(server.models.len(), "model", "models");
-            format!("Local server: {} at {}, {models}.", server.name, server.base_url)
+        lines.extend(self.servers.iter().map(|LocalServer { name, base_url, models }| {
+            if models.is_empty() {
+                return format!("Local server: {name} at {base_url}, no model yet: `ollama pull NAME` fetches one.");
+            }
+            format!("Local server: {name} at {base_url}, {}.", text::count(models.len(), "model", "models"))
         }));
         if self.servers.is_empty() {
             let names: Vec<_> = local::names().collect();
@@ -78,11 +80,16 @@ impl Findings {
         lines
     }
 
+    /// Returns the servers that have a model to offer.
+    fn usable(&self) -> impl Iterator<Item = &LocalServer> {
+        self.servers.iter().filter(|server| !server.models.is_empty())
+    }
+
     /// Returns the next step, for somebody who is not in front of the screen.
     pub fn next(&self) -> &'static str {
         if self.is_set_up {
             "Next: `mxd`, and say what you want done; or `mxd run \"what you want\"`."
-        } else if self.servers.is_empty() {
+        } else if self.usable().next().is_none() {
             "Next: `mxd` or, without a screen, `mxd --plain` asks for what is missing; or set ANTHROPIC_API_KEY or OPENAI_API_KEY; `mxd demo` needs neither."
         } else {
             "Next: `mxd` offers the local server; or set ANTHROPIC_API_KEY or OPENAI_API_KEY."
@@ -96,7 +103,7 @@ impl Findings {
             let note = address.as_ref().map_or_else(|| "with an API key".to_owned(), |url| format!("key for {url}"));
             Way { label: (*name).to_owned(), note, vendor: *vendor, address, needs: Needs::Key }
         });
-        let servers = self.servers.iter().map(|server| Way {
+        let servers = self.usable().map(|server| Way {
             label: format!("{} on this machine", server.name),
             note: format!("no key; {}", text::count(server.models.len(), "model", "models")),
             vendor: Vendor::Openai,
@@ -141,22 +148,23 @@ pub enum Then {
 
 /// Finds out what is missing before anything can be of use: a repository, a way to reach a model. Nothing: nothing is.
 async fn missing(here: &Here, home: &Home, settings: &Settings, always: bool) -> Result<Option<Start>, Failure> {
-    let no_repository = match Place::of(&here.folder()?) {
-        Ok(place) => {
-            // What cannot be worked on is said before anything is asked.
-            if here.try_located(home)?.is_none() {
-                place.branch()?;
-            }
-            None
+    let mut start = Start::default();
+    match Place::of(&here.folder()?) {
+        // What cannot be worked on is said before anything is asked.
+        Ok(place) => match place.branch() {
+            Err(PlaceError::NoCommit(top)) => start.no_commit = Some(top.display().to_string()),
+            Err(error) if here.try_located(home)?.is_none() => return Err(error.into()),
+            Ok(_) | Err(_) => {}
+        },
+        Err(PlaceError::NotARepository(path)) if may_become_one(&path) => {
+            start.no_repository = Some(path.display().to_string());
         }
-        Err(PlaceError::NotARepository(path)) if may_become_one(&path) => Some(path.display().to_string()),
         Err(error) => return Err(error.into()),
-    };
+    }
     let asks = always || !is_set_up(settings);
-    if no_repository.is_none() && !asks {
+    if start.no_repository.is_none() && start.no_commit.is_none() && !asks {
         return Ok(None);
     }
-    let mut start = Start { no_repository, ..Start::default() };
     if asks {
         let findings = Findings::gather(settings, home).await;
         start.found = findings.lines();

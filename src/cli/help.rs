@@ -30,17 +30,25 @@ topics![
     "keys",
     "configuration",
     "providers",
+    "profiles",
     "tools",
     "git",
-    "profiles",
     "recurring",
     "recovery",
     "security",
     "troubleshooting",
     "themes",
-    "journal",
     "architecture",
+    "journal",
+    "reliability",
+    "performance",
+    "testing",
 ];
+
+/// Returns the names of the pages.
+pub fn topics() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|topic| topic.name)
+}
 
 pub fn run(console: &mut Console, args: &Args) -> Outcome {
     match args.topic.as_slice() {
@@ -60,7 +68,7 @@ fn topic(name: &str) -> Option<&'static Topic> {
 }
 
 fn unknown(name: &str) -> Fault {
-    let nearest = TOPICS.iter().map(|topic| (strsim::jaro_winkler(name, topic.name), topic.name));
+    let nearest = topics().map(|topic| (strsim::jaro_winkler(name, topic), topic));
     let nearest = nearest.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score > 0.8);
     let fault = Fault::user(format!("there is no command and no topic \"{name}\""));
     match nearest {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, ValueEnum};
 
 use crate::base::Fault;
-use crate::cli::Cli;
 use crate::cli::console::{Console, Outcome};
+use crate::cli::{Cli, help};
 use crate::store::StoreError;
 
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub struct ManArgs {
 /// Prints a completion script.
 pub fn completions(console: &mut Console, args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
-    let mut command = Cli::command();
+    let mut command = explaining(Cli::command());
     let out = &mut script;
     match args.shell {
         Shell::Bash => clap_complete::generate(clap_complete::Shell::Bash, &mut command, "mxd", out),
@@ -49,6 +49,12 @@ pub fn completions(console: &mut Console, args: &CompletionsArgs) -> Outcome {
     console.bytes(&script)?;
     console.finish()?;
     Ok(0)
+}
+
+/// Lets a shell offer the topics of `mxd help`. The command line itself takes any words, and says what is nearest.
+fn explaining(command: clap::Command) -> clap::Command {
+    let known = clap::builder::PossibleValuesParser::new(help::topics());
+    command.mut_subcommand("help", |help| help.mut_arg("topic", |topic| topic.value_parser(known)))
 }
 
 /// Prints a manual page, or writes all of them.

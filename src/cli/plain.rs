@@ -6,14 +6,14 @@
 
 use std::io::IsTerminal as _;
 
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home};
-use crate::cli::run::{Front, HangUp, INTERRUPTED};
+use crate::cli::run::{Front, INTERRUPTED};
+use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
@@ -103,10 +103,7 @@ fn unreachable(here: &Here) -> Result<Option<Fault>, Failure> {
 }
 
 async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Option<&Fault>) -> Result<End, Failure> {
-    let failed = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
-    let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut hung_up = HangUp::listen().map_err(failed)?;
+    let mut signals = Signals::listen()?;
     let mut warned = false;
     let (snapshot, mut watcher) = handle.look().await?;
     let mut at = snapshot.root;
@@ -136,21 +133,22 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
                 // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
                 None if std::io::stdin().is_terminal() => return Ok(End::Code(0)),
                 None => {
-                    front.until_quiet(out, handle, None).await?;
-                    return Ok(End::Code(front.code()));
+                    let cut_short = front.until_quiet(out, handle, None, &mut signals).await?;
+                    return Ok(End::Code(cut_short.unwrap_or_else(|| front.code())));
                 }
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
             },
-            _ = terminated.recv() => return Ok(End::Code(0)),
-            () = hung_up.heard() => return Ok(End::Code(0)),
-            _ = interrupted.recv() => {
-                if warned || !front.is_working() {
-                    return Ok(End::Code(INTERRUPTED));
+            heard = signals.next() => match heard {
+                Heard::End(code) => return Ok(End::Code(code)),
+                Heard::Interrupt => {
+                    if warned || !front.is_working() {
+                        return Ok(End::Code(INTERRUPTED));
+                    }
+                    warned = true;
+                    out.note("interrupting; once more ends");
+                    front.interrupt(handle).await;
                 }
-                warned = true;
-                out.note("interrupting; once more ends");
-                front.interrupt(handle).await;
-            }
+            },
             update = watcher.next() => match update {
                 Update::Ended => return Ok(End::Code(0)),
                 Update::Resync => {
@@ -171,10 +169,10 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
 }
 
 /// What is typed, line by line.
-type Typed = mpsc::UnboundedReceiver<std::io::Result<String>>;
+pub type Typed = mpsc::UnboundedReceiver<std::io::Result<String>>;
 
 /// Returns what is typed. A thread of its own waits for it: it ends with the program.
-fn typed() -> Typed {
+pub fn typed() -> Typed {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines() {

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
-
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::log::entry;
 use crate::cli::place::Here;
+use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::cli::{asks, exit};
 use crate::engine::Handle;
@@ -21,7 +20,6 @@ use crate::model::Ask;
 use crate::model::event::{Body, Event};
 use crate::model::live::Activity;
 use crate::model::task::Status;
-use crate::process;
 
 /// The exit code of a program that was ended with Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
@@ -66,6 +64,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
 }
 
 async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
+    let mut signals = Signals::listen()?;
     let (snapshot, _) = handle.look().await?;
     let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
     let goal = args.goal.join(" ");
@@ -75,27 +74,9 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Fai
     }
     let mut front = Front::new(args.json);
     front.target = Some(target);
-    match front.until_quiet(out, handle, args.timeout).await? {
+    match front.until_quiet(out, handle, args.timeout, &mut signals).await? {
         Some(code) => Ok(code),
         None => front.end(out),
-    }
-}
-
-/// The terminal's last word, for whoever was not started to outlive it.
-pub struct HangUp(Option<Signal>);
-
-impl HangUp {
-    pub fn listen() -> io::Result<Self> {
-        let wanted = (!process::outlives_terminal()).then(|| signal(SignalKind::hangup()));
-        Ok(Self(wanted.transpose()?))
-    }
-
-    /// Waits until the terminal is gone.
-    pub async fn heard(&mut self) {
-        match &mut self.0 {
-            Some(signal) => drop(signal.recv().await),
-            None => std::future::pending().await,
-        }
     }
 }
 
@@ -108,12 +89,19 @@ pub struct Front {
     views: BTreeMap<TaskId, TaskView>,
     /// What was last said of each task's status.
     told: BTreeMap<TaskId, Status>,
+    /// Whether nothing of it is kept, so that there is nothing to interrupt with care.
+    fleeting: bool,
 }
 
 impl Front {
     pub fn new(json: bool) -> Self {
         let chatty = io::stdout().is_terminal();
-        Self { json, chatty, target: None, views: BTreeMap::new(), told: BTreeMap::new() }
+        Self { json, chatty, target: None, views: BTreeMap::new(), told: BTreeMap::new(), fleeting: false }
+    }
+
+    /// One of which nothing is kept.
+    pub fn fleeting(json: bool) -> Self {
+        Self { fleeting: true, ..Self::new(json) }
     }
 
     /// Shows what happens until nothing does any more. Returns an exit code if it was cut short.
@@ -122,11 +110,8 @@ impl Front {
         out: &mut Console,
         handle: &Handle,
         timeout: Option<u64>,
+        signals: &mut Signals,
     ) -> Result<Option<u8>, Failure> {
-        let failed = |error: io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
-        let mut signals = signal(SignalKind::interrupt()).map_err(failed)?;
-        let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
-        let mut hung_up = HangUp::listen().map_err(failed)?;
         let (snapshot, mut watcher) = handle.look().await?;
         let mut quiet = snapshot.quiet;
         self.begin(out, snapshot)?;
@@ -141,17 +126,18 @@ impl Front {
         while !quiet {
             tokio::select! {
                 biased;
-                _ = signals.recv() => {
-                    interrupts += 1;
-                    if interrupts > 1 {
-                        out.note("stopping");
-                        return Ok(Some(INTERRUPTED));
+                heard = signals.next() => match heard {
+                    Heard::End(code) => return Ok(Some(code)),
+                    Heard::Interrupt => {
+                        interrupts += 1;
+                        if interrupts > 1 || self.fleeting {
+                            out.note("stopping");
+                            return Ok(Some(INTERRUPTED));
+                        }
+                        out.note("interrupting; once more stops everything");
+                        self.interrupt(handle).await;
                     }
-                    out.note("interrupting; once more stops everything");
-                    self.interrupt(handle).await;
-                }
-                _ = terminated.recv() => return Ok(Some(INTERRUPTED)),
-                () = hung_up.heard() => return Ok(Some(INTERRUPTED)),
+                },
                 () = &mut deadline => {
                     // What ends with the process goes on with the next one; only what the person stops stays stopped.
                     out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));

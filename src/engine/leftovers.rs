@@ -5,6 +5,7 @@
 //! session remembers. Freeing needs the project's lock, which is the caller's to take.
 
 mod disk_use;
+pub mod stages;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -236,11 +237,12 @@ impl Attic {
     }
 }
 
-/// Lists what is left over in the data folder beside the projects.
+/// Lists what is left over in the data folder beside the projects, and of demos in the system's temporary folder.
 pub fn find_in_home(home: &Home) -> Vec<Leftover> {
     let mut found: Vec<Leftover> =
         processes(&home.root().join("running").join("mcp-test"), "of `mxd mcp test`").into_iter().collect();
     found.extend(paths("old logs", old_logs(&home.root().join("logs"))));
+    found.extend(paths("folders of demos that were killed", stages::abandoned(&std::env::temp_dir())));
     found
 }
 

@@ -39,21 +39,31 @@ impl From<BeginError> for Fault {
     }
 }
 
-/// Makes the person's folder `top` a repository with an empty first commit in their name. No file is touched. Where git
-/// does not know them, nothing is made.
+/// Makes the person's folder `top` a repository with an empty first commit in their name, or makes that commit in a
+/// repository that has none. No file is touched. Where git does not know them, nothing is made.
 pub fn begin(top: &Path) -> Result<(), BeginError> {
     let failed = |error: git2::Error| BeginError::Git { top: top.to_owned(), message: error.message().to_owned() };
-    let settings = git2::Config::open_default().map_err(failed)?;
+    let begun = Repository::discover(top).ok();
+    let settings = match &begun {
+        Some(repository) => repository.config(),
+        None => git2::Config::open_default(),
+    };
+    let settings = settings.map_err(failed)?;
     let said = |variable: &str, key: &str| {
         let variable = std::env::var(variable).ok().filter(|value| !value.trim().is_empty());
         variable.or_else(|| settings.get_string(key).ok())
     };
     let (name, email) = (said("GIT_AUTHOR_NAME", "user.name"), said("GIT_AUTHOR_EMAIL", "user.email"));
     let (Some(name), Some(email)) = (name, email) else { return Err(BeginError::NoIdentity) };
-    let branch = settings.get_string("init.defaultBranch").unwrap_or_else(|_| USUAL_BRANCH.to_owned());
-    let mut options = RepositoryInitOptions::new();
-    options.initial_head(&branch).no_reinit(true);
-    let repository = Repository::init_opts(top, &options).map_err(failed)?;
+    let repository = match begun {
+        Some(repository) => repository,
+        None => {
+            let branch = settings.get_string("init.defaultBranch").unwrap_or_else(|_| USUAL_BRANCH.to_owned());
+            let mut options = RepositoryInitOptions::new();
+            options.initial_head(&branch).no_reinit(true);
+            Repository::init_opts(top, &options).map_err(failed)?
+        }
+    };
     let author = Signature::now(&name, &email).map_err(failed)?;
     let empty = repository.treebuilder(None).and_then(|tree| tree.write()).map_err(failed)?;
     let tree = repository.find_tree(empty).map_err(failed)?;

@@ -59,9 +59,10 @@ pub fn sessions(path: &Path, read: &Read) -> Vec<Foreign> {
             lines.push(value);
         }
     }
+    let links = links(values);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let (side, main): (Vec<&Value>, Vec<&Value>) = lines.into_iter().partition(|line| value::is(line, "isSidechain"));
-    let base = Base { path, bytes, titles: values };
+    let base = Base { path, bytes, all: values, links };
     if main.is_empty() {
         // A file of a helper's own: all of it is a side chain, of the session that it names.
         let above = side.iter().find_map(|line| value::text(line, "sessionId")).filter(|above| *above != stem);
@@ -82,12 +83,13 @@ pub fn sessions(path: &Path, read: &Read) -> Vec<Foreign> {
 struct Base<'a> {
     path: &'a Path,
     bytes: u64,
-    titles: &'a [Value],
+    all: &'a [Value],
+    links: Links<'a>,
 }
 
 impl Base<'_> {
     fn session(&self, session: String, lines: &[&Value], left_out: usize) -> Foreign {
-        let taken = on_chain(lines);
+        let taken = on_chain(lines, &self.links);
         let items = items(&taken);
         let moments = lines.iter().filter_map(|line| value::moment(line, "timestamp"));
         let title = self.title().or_else(|| first_words(&items)).unwrap_or_else(|| "Untitled session".to_owned());
@@ -106,16 +108,26 @@ impl Base<'_> {
         }
     }
 
-    /// Returns the name that the person gave, or else the one that the program made last.
+    /// Returns the name that the person gave, or else the one that the program made last. A summary may stand in another
+    /// session's file: it is of the conversation whose last line it names.
     fn title(&self) -> Option<String> {
+        let is_ours = |line: &&Value| value::text(line, "leafUuid").is_none_or(|leaf| self.links.contains_key(leaf));
         let last = |kind: &str, key: &str| {
-            let named = self.titles.iter().filter(|line| value::text(line, "type") == Some(kind));
+            let named = self.all.iter().filter(|line| value::text(line, "type") == Some(kind)).filter(is_ours);
             named.filter_map(|line| value::words(line, key)).next_back().map(|title| text::headline(title, 120))
         };
         last("custom-title", "customTitle")
             .or_else(|| last("ai-title", "aiTitle"))
             .or_else(|| last("summary", "summary"))
     }
+}
+
+/// Which line each line follows, those of the program included: a conversation goes through them.
+type Links<'a> = HashMap<&'a str, Option<&'a str>>;
+
+fn links(lines: &[Value]) -> Links<'_> {
+    let parent = |line| value::text(line, "parentUuid").or_else(|| value::text(line, "logicalParentUuid"));
+    lines.iter().filter_map(|line| Some((value::text(line, "uuid")?, parent(line)))).collect()
 }
 
 /// Returns the lines of helpers by the line that each began with.
@@ -146,13 +158,21 @@ fn helpers<'a>(side: &[&'a Value]) -> BTreeMap<String, Vec<&'a Value>> {
 }
 
 /// Returns the lines that the conversation goes through, in the order of the file.
-fn on_chain<'a>(lines: &[&'a Value]) -> Vec<&'a Value> {
+fn on_chain<'a>(lines: &[&'a Value], links: &Links<'_>) -> Vec<&'a Value> {
     let places: HashMap<&str, usize> =
         lines.iter().enumerate().filter_map(|(at, line)| Some((value::text(line, "uuid")?, at))).collect();
     let mut chain = BTreeSet::new();
     let mut at = lines.len().checked_sub(1);
     while let Some(place) = at.filter(|place| chain.insert(*place)) {
-        let parent = value::text(lines[place], "parentUuid").or_else(|| value::text(lines[place], "logicalParentUuid"));
+        let mut parent =
+            value::text(lines[place], "parentUuid").or_else(|| value::text(lines[place], "logicalParentUuid"));
+        // Over lines of the program, and no further than there are lines: a circle must not hold anybody up.
+        for _ in 0..links.len() {
+            match parent.filter(|parent| !places.contains_key(parent)).and_then(|parent| links.get(parent)) {
+                Some(further) => parent = *further,
+                None => break,
+            }
+        }
         at = match parent {
             // Behind a line that is gone, what stands before it in the file is the best guess.
             Some(parent) => places.get(parent).copied().or_else(|| place.checked_sub(1)),

@@ -122,6 +122,37 @@ fn what_was_rewound_is_left_out_and_a_line_that_is_gone_is_bridged() {
 }
 
 #[test]
+fn a_conversation_goes_on_through_lines_of_the_program_and_not_into_what_was_rewound() {
+    let program = |uuid: &str, parent: &str, kind: &str| line(uuid, Some(parent), json!({ "type": kind }));
+    let values = vec![
+        user("a", None, json!("first")),
+        program("p", "a", "attachment"),
+        agent("b", "p", "m1", json!({"type": "text", "text": "abandoned answer"})),
+        user("x", Some("b"), json!("never mind this")),
+        // From here the person went on after their first words.
+        program("q", "p", "progress"),
+        user("c", Some("q"), json!("second")),
+        program("r", "c", "system"),
+        agent("d", "r", "m3", json!({"type": "text", "text": "end"})),
+    ];
+    let session = &read(values)[0];
+    assert_eq!(said(session), ["heard first", "heard second", "said end"]);
+    assert_eq!(session.left_out, 0);
+}
+
+#[test]
+fn a_summary_of_another_conversation_is_not_this_ones_title() {
+    let summary = |leaf: &str, words: &str| json!({"type": "summary", "summary": words, "leafUuid": leaf});
+    let of = |summaries: Vec<Value>| {
+        let mut values = summaries;
+        values.push(user("a", None, json!("Add division")));
+        read(values)[0].title.clone()
+    };
+    assert_eq!(of(vec![summary("elsewhere", "Another matter")]), "Add division");
+    assert_eq!(of(vec![summary("a", "Division"), summary("elsewhere", "Another matter")]), "Division");
+}
+
+#[test]
 fn a_helper_in_the_same_file_is_a_session_of_its_own() {
     let side = |mut line: Value| {
         line["isSidechain"] = json!(true);

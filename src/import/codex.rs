@@ -93,7 +93,19 @@ fn meta(session: &mut Foreign, meta: &Value, now: Timestamp) {
     session.above = spawned.and_then(|spawn| value::words(spawn, "parent_thread_id")).map(str::to_owned);
 }
 
+/// Returns the folder that the program told its model of. The first versions wrote it nowhere else.
+pub fn told_folder(item: &Value) -> Option<&str> {
+    let item = item.get("payload").unwrap_or(item);
+    let texts = item.get("content").map_or(&[][..], value::list).iter().filter_map(|part| value::text(part, "text"));
+    texts.filter(|text| text.trim_start().starts_with("<environment_context>")).find_map(|text| {
+        let tagged = text.split_once("<cwd>").and_then(|(_, rest)| rest.split_once("</cwd>")).map(|(cwd, _)| cwd);
+        let named = || text.lines().find_map(|line| line.trim().strip_prefix("Current working directory:"));
+        tagged.or_else(named).map(str::trim).filter(|cwd| !cwd.is_empty())
+    })
+}
+
 fn take(session: &mut Foreign, item: &Value, at: Timestamp) {
+    session.cwd = session.cwd.take().or_else(|| told_folder(item).map(Into::into));
     let call = || value::words(item, "call_id").or_else(|| value::words(item, "id")).map(str::to_owned);
     let what = match value::text(item, "type") {
         Some("message") => message(item),
@@ -164,16 +176,22 @@ fn wrapped(text: &str) -> Json {
 
 fn result(call: String, item: &Value) -> What {
     let output = item.get("output").unwrap_or(&Value::Null);
-    let (mut text, mut is_error, mut pictures) = (String::new(), false, Vec::new());
-    match output {
+    let (mut text, mut pictures) = (String::new(), Vec::new());
+    let is_error = match output {
         Value::String(raw) => match serde_json::from_str::<Value>(raw) {
             // Commands of some versions are answered with a text that is JSON itself.
             Ok(inner) if inner.get("metadata").is_some() && value::text(&inner, "output").is_some() => {
                 value::text(&inner, "output").unwrap_or_default().clone_into(&mut text);
                 let code = inner.get("metadata").and_then(|meta| meta.get("exit_code")).and_then(Value::as_i64);
-                is_error = code.is_some_and(|code| code != 0);
+                code.is_some_and(|code| code != 0)
             }
-            Ok(_) | Err(_) => text.clone_from(raw),
+            Ok(_) | Err(_) => {
+                // Those of others begin with a line about how it ended.
+                let code =
+                    raw.strip_prefix("Exit code: ").and_then(|rest| rest.lines().next()?.trim().parse::<i64>().ok());
+                text.clone_from(raw);
+                code.is_some_and(|code| code != 0)
+            }
         },
         output => {
             let content = output.get("content").unwrap_or(output);
@@ -181,9 +199,9 @@ fn result(call: String, item: &Value) -> What {
             text = content.as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n"), str::to_owned);
             let images = value::list(content).iter().filter_map(|part| value::text(part, "image_url"));
             pictures = images.filter_map(value::picture_of_url).collect();
-            is_error = output.get("success").and_then(Value::as_bool) == Some(false);
+            output.get("success").and_then(Value::as_bool) == Some(false)
         }
-    }
+    };
     What::Result { call, text, is_error, pictures }
 }
 

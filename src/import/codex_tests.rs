@@ -91,15 +91,40 @@ fn the_first_format_with_bare_items_is_read_too() {
     let session = read(vec![
         json!({"id": "abc", "timestamp": "2025-06-01T10:00:00Z", "instructions": null}),
         json!({"record_type": "state"}),
+        json!({"type": "message", "role": "user", "content": [{"type": "input_text",
+            "text": "<environment_context>\nCurrent working directory: /home/ann/calc\nApproval policy: never\n</environment_context>"}]}),
         json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}),
         json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}),
         json!({"type": "local_shell_call", "call_id": "c", "action": {"type": "exec", "command": ["ls"]}}),
         json!({"type": "function_call_output", "call_id": "c", "output": {"content": "x", "success": false}}),
     ]);
     assert_eq!((session.session.as_str(), session.started), ("abc", "2025-06-01T10:00:00Z".parse().unwrap()));
+    assert_eq!(session.cwd.as_deref(), Some(Path::new("/home/ann/calc")));
     assert_eq!(
         said(&session),
         ["heard hello 0", "said hi", "call local_shell c {\"type\":\"exec\",\"command\":[\"ls\"]}", "result c x true"]
+    );
+}
+
+#[test]
+fn where_it_was_at_work_is_read_from_what_its_model_was_told() {
+    let told =
+        |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let tagged = "<environment_context>\n  <cwd>/home/ann/calc</cwd>\n  <shell>bash</shell>\n</environment_context>";
+    assert_eq!(told_folder(&told(tagged)), Some("/home/ann/calc"));
+    assert_eq!(told_folder(&item(&told(tagged))), Some("/home/ann/calc"));
+    assert_eq!(told_folder(&told("Look at <cwd>/etc</cwd>")), None, "a person may write anything");
+    assert_eq!(told_folder(&told("<environment_context>")), None);
+}
+
+#[test]
+fn a_command_that_failed_is_known_by_the_line_in_front_of_its_output() {
+    let output = |text: &str| item(&json!({"type": "function_call_output", "call_id": "c", "output": text}));
+    let failed = "Exit code: 2\nWall time: 0 seconds\nOutput:\nno";
+    let session = read(vec![meta(), output(failed), output("Exit code: 0\nOutput:\nyes")]);
+    assert_eq!(
+        said(&session),
+        [format!("result c {failed} true"), "result c Exit code: 0\nOutput:\nyes false".to_owned()]
     );
 }
 

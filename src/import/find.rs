@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::import::codex;
 use crate::import::lines;
 use crate::import::value;
 use crate::import::{ImportError, Origin};
@@ -14,7 +15,7 @@ use crate::import::{ImportError, Origin};
 /// How deep folders are searched. Nobody keeps sessions deeper.
 const DEPTH: usize = 8;
 /// How many lines say where a session was at work.
-const PEEK: usize = 40;
+const PEEK: usize = 200;
 
 /// Where each program keeps its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,7 +139,8 @@ fn same_place(one: &Path, other: &Path) -> bool {
 fn was_in(file: &Path, top: &Path) -> bool {
     let Ok(read) = lines::first(file, PEEK) else { return false };
     let cwd = read.values.iter().find_map(|line| {
-        value::words(line, "cwd").or_else(|| line.get("payload").and_then(|payload| value::words(payload, "cwd")))
+        let wrapped = || line.get("payload").and_then(|payload| value::words(payload, "cwd"));
+        value::words(line, "cwd").or_else(wrapped).or_else(|| codex::told_folder(line))
     });
     cwd.is_some_and(|cwd| {
         let cwd = Path::new(cwd);

@@ -13,17 +13,21 @@ use crate::model::conversation::Wire;
 use crate::provider::http::{HttpProvider, Timeouts};
 use crate::provider::{Credential, Provider as _};
 
+const OLLAMA: &str = "Ollama";
 /// Programs that serve models, and the port each has if nobody says otherwise.
-const USUAL: [(&str, u16); 4] = [("Ollama", 11_434), ("LM Studio", 1_234), ("llama.cpp", 8_080), ("vLLM", 8_000)];
+const USUAL: [(&str, u16); 4] = [(OLLAMA, 11_434), ("LM Studio", 1_234), ("llama.cpp", 8_080), ("vLLM", 8_000)];
 
-/// How long a machine that is this one may take to answer.
+/// How long a machine that is this one may take to say that somebody listens.
 const CONNECT: Duration = Duration::from_millis(300);
+/// How long somebody who listens may take to answer: on a machine that is busy with a model, a while.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// A server that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
     pub name: &'static str,
     pub base_url: String,
+    /// May be empty: Ollama begins without any.
     pub models: Vec<String>,
 }
 
@@ -48,11 +52,11 @@ impl Wishes {
     }
 }
 
-/// Asks every usual port at once, for less than a second.
+/// Asks every usual port at once, for a second or two at most; where nobody listens, that is known at once.
 pub async fn find(wishes: &Wishes, clock: &Arc<dyn Clock>) -> Vec<LocalServer> {
     let asked = USUAL.iter().filter(|(name, _)| wishes.include(name)).map(|(name, port)| {
         let usual = format!("http://127.0.0.1:{port}/v1");
-        let ollama = wishes.ollama.as_deref().filter(|_| *name == "Ollama");
+        let ollama = wishes.ollama.as_deref().filter(|_| *name == OLLAMA);
         ask(name, ollama.and_then(ollama_url).unwrap_or(usual), Arc::clone(clock))
     });
     join_all(asked).await.into_iter().flatten().collect()
@@ -65,12 +69,11 @@ async fn ask(name: &'static str, base_url: String, clock: Arc<dyn Clock>) -> Opt
     timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()?;
     let credential =
         Credential { group: name.to_owned(), wire: Wire::OpenaiChat, base_url: base_url.clone(), api_key: None };
-    let short = Duration::from_millis(700);
-    let timeouts = Timeouts { connect: CONNECT, first_byte: short, idle: short };
+    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await.ok()?;
-    // Something else may listen there. Whoever serves models names at least one.
+    // Something else may listen there. Whoever serves models names at least one; only Ollama's port is nobody else's.
     let models: Vec<String> = listed.into_iter().map(|listed| listed.id).collect();
-    (!models.is_empty()).then_some(LocalServer { name, base_url, models })
+    (!models.is_empty() || name == OLLAMA).then_some(LocalServer { name, base_url, models })
 }
 
 /// Returns the address that `OLLAMA_HOST` means: a host, a port, or both, with or without a scheme.

@@ -90,7 +90,7 @@ impl From<TermError> for Fault {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
         let fault = Self::environment(format!("{error}{cause}"));
         match error {
-            TermError::NotATerminal { .. } | TermError::Dumb => fault.hint("use the plain front end: mxd --plain"),
+            TermError::NotATerminal { .. } | TermError::Dumb => fault.hint("use the plain front end: `mxd --plain`"),
             TermError::Enter(_) => fault.hint("if the terminal looks wrong now, type: reset"),
             TermError::Suspend(_) | TermError::Gone(_) => fault,
         }

@@ -169,7 +169,7 @@ actions! {
     Write "write" [Anywhere] ["i"] 60 "write", "Write to the selected task";
     NextAsk "next_ask" [Anywhere] ["a" "ctrl-n"] 88 "answer", "Go to the next thing that waits for you";
     Palette "commands" [Anywhere] [":" "ctrl-p"] 20 "commands", "Find any action by its name";
-    SearchAll "search_all" [Anywhere] ["S" "ctrl-o"] 0 "search all", "Search everything: titles, messages and transcripts of all tasks";
+    SearchAll "search_all" [Anywhere] ["S" "ctrl-o"] 60 "search all", "Search everything: titles, messages and transcripts of all tasks";
     Help "help" [Anywhere] ["?" "f1"] 19 "help", "Show what can be done here, and every key";
     Back "back" [Anywhere Answer Select Comment Complete Filter Prompt List Board Merge Rewind] ["esc"] 0 "back", "Leave what is open, or go back to the tasks";
     NextTask "next_task" [Anywhere] ["ctrl-down" "alt-j"] 0 "next task", "Select the next task, from anywhere";

@@ -10,7 +10,7 @@ use crate::model::live::Activity;
 use crate::model::message::Source;
 use crate::text::width;
 use crate::theme::Role;
-use crate::ui::action::{Action, TABLE};
+use crate::ui::action::{Action, Context, TABLE};
 use crate::ui::detail::Tab;
 use crate::ui::layer::{BoardKind, Layer, Pick, Prompt, PromptFor};
 use crate::ui::layout::Pane;
@@ -240,6 +240,8 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Verify => matches!(model.layers.last(), Some(Layer::Merge(_))),
         Action::SendReview => model.review.notes().is_some_and(|notes| notes.drafts().next().is_some()),
         Action::CycleMode => task.is_some_and(|task| task.alive),
+        // Who looks for something here is told how it is looked for everywhere.
+        Action::SearchAll => model.contexts().first() == Some(&Context::Filter),
         _ => true,
     }
 }

@@ -49,6 +49,8 @@ pub struct Start {
     pub ways: Vec<Way>,
     /// The folder that is no git repository yet, if it is none.
     pub no_repository: Option<String>,
+    /// The repository that has no commit yet, if it has none.
+    pub no_commit: Option<String>,
 }
 
 /// What a way is tried with.
@@ -141,7 +143,8 @@ pub struct State {
 
 impl State {
     pub fn new(start: Start) -> Self {
-        let page = if start.no_repository.is_some() { Page::Repository } else { Page::Ways };
+        let lacks = start.no_repository.is_some() || start.no_commit.is_some();
+        let page = if lacks { Page::Repository } else { Page::Ways };
         Self {
             start,
             page,
@@ -162,7 +165,8 @@ impl State {
         match msg {
             Msg::Input(Input::Key(key)) => self.pressed(key),
             Msg::Input(Input::Paste(text)) => {
-                let line = text.lines().next().unwrap_or_default().trim().to_owned();
+                let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                let line = lines.next().unwrap_or_default().to_owned();
                 self.written(|field| field.insert(&line), |key| key.push_str(&line));
                 None
             }
@@ -177,6 +181,8 @@ impl State {
                 self.go(Page::Ways);
                 None
             }
+            // Nobody waits for it any more.
+            Msg::Tried(_) if !self.busy => None,
             Msg::Tried(Ok(reached)) => {
                 self.busy = false;
                 let usual = reached.usual.as_deref();
@@ -286,10 +292,15 @@ impl State {
     fn heading(&self) -> (String, Option<String>) {
         let (title, note) = match self.page {
             Page::Repository => {
-                let folder = self.start.no_repository.as_deref().unwrap_or_default();
-                let why = "Agents work in git: each on a branch of its own, and what they finish is merged. \
-                           `git init` is run here, with an empty first commit. No file is touched.";
-                (format!("{folder} is not a git repository. Make it one?"), why)
+                let why = if self.begun() {
+                    "Every agent begins where a branch is, so there has to be one. An empty commit is made, and no file is \
+                     touched. Agents see what is committed: commit your files before you hand out work."
+                } else {
+                    "Agents work in git: each on a branch of its own, and what they finish is merged. \
+                     `git init` is run here, with an empty first commit. No file is touched. Agents see what is \
+                     committed: commit your files before you hand out work."
+                };
+                (self.lack(), why)
             }
             Page::Ways => ("How do you want to reach a model?".to_owned(), ""),
             Page::Address => ("Where is the server?".to_owned(), "Any server that speaks OpenAI's interface will do."),
@@ -304,6 +315,10 @@ impl State {
                 };
                 (format!("{}: the API key", way.map(|way| way.label.as_str()).unwrap_or_default()), note)
             }
+            Page::Models if self.reached.models.is_empty() => (
+                "It answers, and does not say which models it has. Which one do you want?".to_owned(),
+                "Write its name as the server knows it.",
+            ),
             Page::Models => ("It works. Which model?".to_owned(), ""),
             Page::Budget => (
                 "What may one task cost, in dollars, before it stops and asks you?".to_owned(),
@@ -311,6 +326,30 @@ impl State {
             ),
         };
         (title, Some(note).filter(|note| !note.is_empty()).map(str::to_owned))
+    }
+
+    /// Tells whether there is a repository, and only its first commit is missing.
+    fn begun(&self) -> bool {
+        self.start.no_commit.is_some()
+    }
+
+    /// Returns what is missing before agents can work here, and the question about it.
+    fn lack(&self) -> String {
+        match (&self.start.no_commit, &self.start.no_repository) {
+            (Some(folder), _) => format!("The repository {folder} has no commit yet. Make the first one?"),
+            (None, folder) => {
+                format!("{} is not a git repository. Make it one?", folder.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
+    /// Returns the address that was written.
+    fn written_address(&self) -> String {
+        let text = self.address.content();
+        let text = text.trim();
+        // Somebody who writes or pastes a whole address behind what stands there means that one.
+        let last = ["http://", "https://"].into_iter().filter_map(|scheme| text.rfind(scheme)).max();
+        last.map_or(text, |at| &text[at..]).to_owned()
     }
 
     fn way(&self) -> Option<&Way> {
@@ -341,7 +380,7 @@ impl State {
                 None
             }
             Page::Address => {
-                let address = self.address.content().trim().to_owned();
+                let address = self.written_address();
                 let host = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
                 if host.is_none_or(|host| host.trim_matches('/').is_empty()) {
                     self.problem = Some("an address looks like https://models.example.org/v1".to_owned());
@@ -393,7 +432,7 @@ impl State {
     fn attempt(&self) -> Attempt {
         let way = self.way();
         let address = match way {
-            Some(Way { needs: Needs::Address, .. }) => Some(self.address.content().trim().to_owned()),
+            Some(Way { needs: Needs::Address, .. }) => Some(self.written_address()),
             Some(way) => way.address.clone(),
             None => None,
         };
@@ -418,6 +457,8 @@ impl State {
 
     fn back(&mut self) -> Option<Effect> {
         if self.busy {
+            // What is being made is made; an answer need not be waited for.
+            self.busy = self.page == Page::Repository;
             return None;
         }
         let before = match self.page {

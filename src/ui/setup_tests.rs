@@ -15,7 +15,7 @@ fn start() -> Start {
     Start {
         found: vec!["no key".to_owned()],
         ways: vec![way("Vendor", Needs::Key), way("Local", Needs::Nothing), way("Another server", Needs::Address)],
-        no_repository: None,
+        ..Start::default()
     }
 }
 
@@ -93,6 +93,54 @@ fn a_server_needs_an_address_and_may_want_no_key() {
 }
 
 #[test]
+fn an_address_is_understood_however_it_is_written() {
+    for (first, pasted, meant) in [
+        ("", "https://models.example.org/v1", "https://models.example.org/v1"),
+        ("", "\n  https://models.example.org/v1\n", "https://models.example.org/v1"),
+        ("ctrl-u", "https://box:8000", "https://box:8000"),
+        ("", "box:8000", "http://box:8000"),
+    ] {
+        let mut state = State::new(start());
+        press(&mut state, "down down enter");
+        if !first.is_empty() {
+            press(&mut state, first);
+        }
+        state.update(Msg::Input(Input::Paste(pasted.to_owned())));
+        press(&mut state, "enter");
+        let effects = press(&mut state, "enter");
+        let [Effect::Try(attempt)] = effects.as_slice() else { panic!("{effects:?}") };
+        assert_eq!(attempt.address.as_deref(), Some(meant), "{pasted:?}");
+    }
+}
+
+#[test]
+fn of_a_server_that_lists_no_models_a_name_is_asked_for() {
+    let mut state = State::new(start());
+    press(&mut state, "enter k enter");
+    state.update(Msg::Tried(Ok(Reached { models: Vec::new(), usual: None })));
+    let screen = drawn(&state, 100, 24);
+    assert!(screen.contains("does not say which models it has") && screen.contains("the name of a model"), "{screen}");
+    assert_eq!(press(&mut state, "enter"), []);
+    assert!(drawn(&state, 100, 24).contains("type the name of a model"));
+    press(&mut state, "m i n e enter");
+    let effects = press(&mut state, "enter");
+    let [Effect::Finish(decided)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((decided.model.as_deref(), decided.windowed), (Some("mine"), false));
+}
+
+#[test]
+fn an_answer_need_not_be_waited_for() {
+    let mut state = State::new(start());
+    press(&mut state, "enter k enter");
+    assert!(drawn(&state, 100, 24).contains("do not wait"));
+    assert_eq!(press(&mut state, "esc"), []);
+    assert_eq!(state.page, Page::Key);
+    assert_eq!(state.update(reached(&["m-1"])), None);
+    assert_eq!(state.page, Page::Key, "an answer that nobody waits for leads nowhere");
+    assert_eq!(press(&mut state, "enter").len(), 1);
+}
+
+#[test]
 fn a_local_server_is_tried_at_once_and_any_name_can_be_typed() {
     let mut state = State::new(start());
     let effects = press(&mut state, "down enter");
@@ -149,6 +197,12 @@ fn a_folder_without_git_is_offered_a_repository_first() {
     assert_eq!(press(&mut state, "enter"), [Effect::MakeRepository]);
     assert_eq!(state.update(Msg::Made(Ok(()))), None);
     assert_eq!(state.page, Page::Ways);
+    let begun = State::new(Start { no_commit: Some("/home/me/new".to_owned()), ..start() });
+    let screen = drawn(&begun, 100, 24);
+    assert!(
+        screen.contains("/home/me/new has no commit yet") && screen.contains("Enter makes an empty commit"),
+        "{screen}"
+    );
     let mut ready = State::new(Start { ways: Vec::new(), ..begin });
     press(&mut ready, "enter");
     assert_eq!(ready.update(Msg::Made(Ok(()))), Some(Effect::Skip));

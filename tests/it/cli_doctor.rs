@@ -314,6 +314,11 @@ fn what_earlier_runs_left_is_cured_by_what_it_says() {
         fs::write(worktrees.join(folder).join("file"), "x").unwrap();
         cure(&world, here, &[], ("leftovers", says), &[]);
     }
+    let demo = world.temporary().join("mxd-demo-killed");
+    fs::create_dir(&demo).unwrap();
+    fs::write(demo.join("in-use"), "").unwrap();
+    cure(&world, here, &[], ("leftovers", "demos that were killed"), &[]);
+    assert!(!demo.exists());
     fs::write(project.folder.tree(), "{").unwrap();
     cure(&world, here, &[], ("files", "tree.json"), &[]);
 }

@@ -76,6 +76,7 @@ impl World {
         let folder = tempfile::tempdir_in(folder).unwrap();
         let world = Self { folder, ids: IdSource::new(Arc::new(SystemClock)) };
         fs::create_dir(world.home_folder()).unwrap();
+        fs::create_dir(world.temporary()).unwrap();
         world
     }
 
@@ -92,6 +93,11 @@ impl World {
         self.root().join("data")
     }
 
+    /// Where programs put what is only for now.
+    pub fn temporary(&self) -> PathBuf {
+        self.root().join("tmp")
+    }
+
     pub fn home(&self) -> Home {
         Home::locate(Some(self.data().as_os_str()), None, None).unwrap()
     }
@@ -101,7 +107,7 @@ impl World {
         let mut command = Command::new(program);
         command.current_dir(cwd).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", self.home_folder()).env("MXD_HOME", self.data());
+        command.env("HOME", self.home_folder()).env("MXD_HOME", self.data()).env("TMPDIR", self.temporary());
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
         command
     }

@@ -103,6 +103,68 @@ fn whatever_ends_it_early_leaves_nothing() {
 }
 
 #[test]
+fn as_lines_it_leaves_nothing_either_and_claims_nothing_when_it_was_cut_short() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        // At its question, where somebody thinks about it.
+        let (world, session) = play(&["--plain"]);
+        session.wait_for_text("your answer:");
+        session.signal(signal);
+        let ended = session.wait_for_end();
+        assert_eq!(ended.code, code);
+        assert!(!ended.text.contains(LAST_WORDS), "{}", ended.text);
+        assert_nothing_remains(&world);
+        // And while the agents are at work.
+        let world = bare();
+        let session = Session::start(&world, mxd(), &["demo", "--plain"], 120, 40);
+        session.wait_for_text("the model is scripted");
+        session.signal(signal);
+        let ended = session.wait_for_end();
+        assert_eq!(ended.code, code, "{}", ended.text);
+        assert!(!ended.text.contains(LAST_WORDS), "{}", ended.text);
+        assert_nothing_remains(&world);
+    }
+}
+
+#[test]
+fn what_a_killed_demo_leaves_goes_with_the_next_one_and_what_is_in_use_stays() {
+    let (world, mut session) = play(&[]);
+    session.wait_for_text("1 asks you");
+    session.signal(Signal::KILL);
+    session.wait_for_exit();
+    let names = || -> Vec<_> {
+        std::fs::read_dir(world.path("tmp")).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    assert_eq!(names().len(), 1);
+    let playing = Session::start(&world, mxd(), &["demo", "--fast"], 120, 40);
+    playing.wait_for_text("1 asks you");
+    let its_own = names();
+    assert_eq!(its_own.len(), 1, "the first one's folder is gone");
+    let output = world.command(mxd()).args(["demo", "--fast", "--plain"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(names(), its_own, "that of a demo that is played is nobody else's to take away");
+    playing.quit();
+    assert_nothing_remains(&world);
+}
+
+#[test]
+fn what_it_cannot_do_without_is_said_before_anything_is_made() {
+    let world = bare();
+    let nowhere = world.path("nowhere");
+    let refused = |name: &str, value: &Path, arguments: &[&str], words: &[&str]| {
+        let output = world.command(mxd()).args(arguments).env(name, value).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty(), "{said}");
+        words.iter().for_each(|words| assert!(said.contains(words), "expected {words:?} in {said}"));
+        assert_nothing_remains(&world);
+    };
+    let lines: &[&str] = &["demo", "--fast", "--plain"];
+    refused("PATH", &nowhere, lines, &["\"git\" was not found", "install git"]);
+    refused("TMPDIR", &nowhere, lines, &["the demo cannot be set up", "TMPDIR"]);
+    refused("TERM", Path::new("xterm"), &["demo"], &["not a terminal", "`mxd demo --plain`"]);
+    assert!(!nowhere.exists());
+}
+
+#[test]
 fn it_is_played_as_lines_with_nobody_there() {
     let world = bare();
     let output = world.command(mxd()).args(["demo", "--fast", "--plain"]).output().unwrap();

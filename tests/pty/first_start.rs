@@ -1,7 +1,7 @@
 //! The first start: from an empty home to an answer, with a key or with a server on this machine; every page can be
 //! skipped; a folder without git becomes a repository.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -174,6 +174,64 @@ fn a_folder_without_git_is_made_a_repository_with_one_key() {
     assert_eq!(String::from_utf8_lossy(&log.stdout), "A Person Start\n");
     let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&status.stdout), "?? notes.txt\n", "no file is touched");
+}
+
+#[test]
+fn a_repository_without_a_commit_gets_its_first_with_one_key() {
+    let world = World::new().within("new").with("OLLAMA_HOST", "127.0.0.1:9");
+    git(&world, &["init", "-q", "-b", "trunk"]);
+    std::fs::write(world.cwd().join("notes.txt"), "mine\n").unwrap();
+    git(&world, &["add", "notes.txt"]);
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text("has no commit yet");
+    session.press("enter");
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("esc");
+    session.wait_for_text("No model is set up yet");
+    session.quit().assert_restored(2);
+    let log = world.command("git").args(["log", "--format=%an %s %D"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&log.stdout), "A Person Start HEAD -> trunk\n");
+    let status = world.command("git").args(["status", "--porcelain"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "A  notes.txt\n", "what was staged still is");
+}
+
+#[test]
+fn a_server_that_lists_no_models_is_set_up_with_a_name() {
+    // Whatever it is asked, it does not know it.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let world = empty();
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text("How do you want to reach a model?");
+    session.press("down down enter");
+    session.wait_for_text("Where is the server?");
+    // Nobody is there: the sentence says where, and the way back is one key.
+    session.send(b"\x1b[200~http://127.0.0.1:9\x1b[201~\r");
+    session.wait_for_text("the API key");
+    session.press("enter");
+    session.wait_for_text("http://127.0.0.1:9 cannot be reached");
+    session.press("esc");
+    session.wait_for_text("Where is the server?");
+    session.send(format!("\x1b[200~http://{address}\x1b[201~\r").as_bytes());
+    session.wait_for_text("the API key");
+    session.press("enter");
+    session.wait_for_text("does not say which models it has");
+    session.send(b"my-model\r");
+    session.wait_for_text("What may one task cost");
+    session.press("enter");
+    session.wait_for_text("What is this repository about");
+    session.press("ctrl-c ctrl-q");
+    session.wait_for_end().assert_restored(2);
+    assert_eq!(config(&world)["model"], "my-model");
+    assert_eq!(config(&world)["authGroups"]["main"]["baseUrl"], format!("http://{address}"));
 }
 
 #[test]

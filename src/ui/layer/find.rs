@@ -26,6 +26,11 @@ pub struct Find {
 }
 
 impl Find {
+    /// A search that begins with these words.
+    pub fn with(words: &str) -> Self {
+        Self { field: Field::with(words), ..Self::default() }
+    }
+
     /// Takes up what is written now. Returns what has to be asked, if it is anything.
     pub fn ask(&mut self, now: Timestamp, zone: &TimeZone, task: impl Fn(&str) -> Option<TaskId>) -> Option<Question> {
         let question = question(self.field.shown(), now, zone, task);

@@ -51,7 +51,8 @@ impl State {
                 }
                 let usual = self.reached.usual.as_ref();
                 let usual = usual.map_or_else(String::new, |usual| format!(" Enter alone takes {usual}."));
-                lines.push(format!("A number or a name.{usual}"));
+                let what = if self.reached.models.is_empty() { "A name." } else { "A number or a name." };
+                lines.push(format!("{what}{usual}"));
             }
             Page::Budget => lines.push("An amount such as 2.50. Enter alone: no limit.".to_owned()),
         }

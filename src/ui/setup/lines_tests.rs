@@ -7,7 +7,7 @@ fn way(label: &str, needs: Needs) -> Way {
 
 fn state() -> State {
     let ways = vec![way("Anthropic", Needs::Key), way("Another server", Needs::Address)];
-    State::new(Start { found: vec!["Key in the environment: none.".to_owned()], ways, no_repository: None })
+    State::new(Start { found: vec!["Key in the environment: none.".to_owned()], ways, ..Start::default() })
 }
 
 fn models() -> Reached {
@@ -108,6 +108,8 @@ fn a_folder_becomes_a_repository_only_with_a_yes() {
     for no in ["", "no", "n"] {
         assert_eq!(fresh().answer(no), Some(Effect::Quit), "{no}");
     }
+    let begun = State::new(Start { no_commit: Some("/x".to_owned()), ..Start::default() });
+    assert!(asked(&begun).contains("/x has no commit yet"));
     let mut state = fresh();
     assert_eq!(state.answer("perhaps"), None);
     assert!(asked(&state).starts_with("write yes or no"));

@@ -127,7 +127,8 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
     let cursor = match state.page {
         Page::Repository => {
             page.gap();
-            page.text("Enter runs `git init`; Esc leaves everything as it is.", Role::Text);
+            let does = if state.begun() { "Enter makes an empty commit" } else { "Enter runs `git init`" };
+            page.text(&format!("{does}; Esc leaves everything as it is."), Role::Text);
             None
         }
         Page::Ways => {
@@ -156,14 +157,16 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
 }
 
 fn models(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
-    let cursor = page.field(&state.filter, "type to narrow, or the name of another one");
+    let unlisted = state.reached.models.is_empty();
+    let placeholder = if unlisted { "the name of a model" } else { "type to narrow, or the name of another one" };
+    let cursor = page.field(&state.filter, placeholder);
     let found: Vec<_> = state.models().collect();
     let room = usize::from(page.area.height.saturating_sub(page.y + 2)).max(1);
     let top = (state.cursor.chosen + 1).saturating_sub(room);
     for (at, model) in found.iter().enumerate().skip(top).take(room) {
         page.choice(&model.id, &model.note, at == state.cursor.chosen);
     }
-    if found.is_empty() {
+    if found.is_empty() && !unlisted {
         page.text("none of the list; what is typed is taken as it is", Role::Muted);
     }
     cursor
@@ -173,6 +176,7 @@ fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     paint::tint(buffer, area, theme.style(Role::Footer));
     let back = match state.page {
+        _ if state.busy && state.page != Page::Repository => "do not wait",
         Page::Repository => "leave",
         Page::Ways => "skip",
         Page::Address | Page::Key | Page::Models | Page::Budget => "back",
@@ -181,7 +185,11 @@ fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         Page::Models | Page::Budget => "skip the rest",
         Page::Repository | Page::Ways | Page::Address | Page::Key => "skip",
     };
-    let next = if state.page == Page::Repository { "git init" } else { "next" };
+    let next = match state.page {
+        Page::Repository if state.begun() => "commit",
+        Page::Repository => "git init",
+        Page::Ways | Page::Address | Page::Key | Page::Models | Page::Budget => "next",
+    };
     let mut hints = vec![("Enter", next), ("Esc", back)];
     if !matches!(state.page, Page::Repository | Page::Ways) {
         hints.push(("Tab", skip));

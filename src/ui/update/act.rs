@@ -46,7 +46,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
             }
             if action == Action::Help { picks::open_help(model) } else { picks::open_palette(model) }
         }
-        Action::SearchAll => finding::open(model),
+        Action::SearchAll => finding::open(model, cx, out),
         Action::Back => back(model),
         Action::NextTask => model.tree.step(1),
         Action::PreviousTask => model.tree.step(-1),

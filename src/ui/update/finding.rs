@@ -1,20 +1,41 @@
 //! Search over everything: asking while it is written, and going to what was chosen.
 
 use crate::model::search::{Found, Hit, Place, Question};
+use crate::ui::action::Context;
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
 use crate::ui::field::Field;
-use crate::ui::layer::Layer;
+use crate::ui::layer::{Find, Layer};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
 use crate::ui::update::{Out, act_detail, go_to};
 
-pub fn open(model: &mut Model) {
+/// Opens it. What is being looked for in one place is looked for everywhere.
+pub fn open(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
+    let words = looked_for(model);
     if matches!(model.layers.last(), Some(Layer::Choose(_) | Layer::Find(_))) {
         model.layers.pop();
     }
-    model.layers.push(Layer::Find(Box::default()));
+    model.layers.push(Layer::Find(Box::new(Find::with(&words))));
+    if !words.is_empty() {
+        written(model, cx, out);
+    }
+}
+
+/// Returns what is being written into a filter or a search of one place.
+fn looked_for(model: &Model) -> String {
+    if model.contexts().first() != Some(&Context::Filter) {
+        return String::new();
+    }
+    match (model.focus, model.detail.tab) {
+        (Pane::Tree, _) => model.tree.filter.content(),
+        (_, Tab::Transcript) => {
+            let transcript = model.detail.transcript(model.selected());
+            transcript.map(|transcript| transcript.search().field.content()).unwrap_or_default()
+        }
+        (_, Tab::Diff | Tab::Description | Tab::Info | Tab::Log) => model.detail.search.content(),
+    }
 }
 
 /// What is looked for was written on.

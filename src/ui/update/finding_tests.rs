@@ -44,6 +44,23 @@ fn spoken(task: TaskId) -> (Event, String) {
 }
 
 #[test]
+fn what_is_looked_for_in_one_place_is_looked_for_everywhere_with_one_key() {
+    for place in ["esc /", "esc enter /"] {
+        let mut screen = Screen::new(120, 40);
+        screen.keys(place).typed("parse");
+        assert!(screen.shows("Ctrl-O search all"), "{place}: the key is said while somebody looks for something");
+        screen.keys("ctrl-o");
+        assert!(screen.shows("search everything"));
+        assert_eq!(asked(&screen).words, "parse", "{place}");
+        screen.typed("r");
+        assert_eq!(asked(&screen).words, "parser", "{place}");
+    }
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc");
+    assert!(!screen.shows("search all"), "elsewhere it takes no room");
+}
+
+#[test]
 fn one_key_opens_it_from_anywhere_and_each_letter_asks_anew() {
     let mut screen = Screen::new(120, 40);
     screen.keys("ctrl-o").typed("pars");
