@@ -136,7 +136,7 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
                 // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
                 None if std::io::stdin().is_terminal() => return Ok(End::Code(0)),
                 None => {
-                    front.until_quiet(out, handle, None).await?;
+                    front.until_quiet(out, handle, &mut watcher, None).await?;
                     return Ok(End::Code(front.code()));
                 }
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
