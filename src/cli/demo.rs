@@ -108,10 +108,12 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
     } else {
         console.line(WELCOME)?;
     }
+    let (snapshot, mut watcher) = handle.look().await?;
     let mut front = Front::fleeting(args.json);
+    front.begin(console, snapshot)?;
     let mut lines = None;
     loop {
-        if let Some(code) = front.until_quiet(console, handle, None, signals).await? {
+        if let Some(code) = front.until_quiet(console, handle, &mut watcher, None, signals).await? {
             return Ok(code);
         }
         // Anything but an agent's question is a failure, and no default helps.

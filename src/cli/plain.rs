@@ -133,7 +133,7 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
                 // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
                 None if std::io::stdin().is_terminal() => return Ok(End::Code(0)),
                 None => {
-                    let cut_short = front.until_quiet(out, handle, None, &mut signals).await?;
+                    let cut_short = front.until_quiet(out, handle, &mut watcher, None, &mut signals).await?;
                     return Ok(End::Code(cut_short.unwrap_or_else(|| front.code())));
                 }
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),

@@ -13,6 +13,7 @@ use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::cli::{asks, exit};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing, SendMode};
+use crate::engine::feed::Watcher;
 use crate::engine::models::Choice;
 use crate::engine::snapshot::{Snapshot, TaskView, Wait};
 use crate::engine::update::{Level, Update};
@@ -65,16 +66,18 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
 
 async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
-    let (snapshot, _) = handle.look().await?;
+    // From the first moment: what goes on from the last time may say something before the goal is sent.
+    let (snapshot, mut watcher) = handle.look().await?;
     let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
+    let mut front = Front::new(args.json);
+    front.target = Some(target);
+    front.begin(out, snapshot)?;
     let goal = args.goal.join(" ");
     if !goal.trim().is_empty() {
         let message = Outgoing { text: goal, images: Vec::new() };
         handle.command(Command::Send { task: target, message, mode: SendMode::Steer }).await?;
     }
-    let mut front = Front::new(args.json);
-    front.target = Some(target);
-    match front.until_quiet(out, handle, args.timeout, &mut signals).await? {
+    match front.until_quiet(out, handle, &mut watcher, args.timeout, &mut signals).await? {
         Some(code) => Ok(code),
         None => front.end(out),
     }
@@ -104,17 +107,16 @@ impl Front {
         Self { fleeting: true, ..Self::new(json) }
     }
 
-    /// Shows what happens until nothing does any more. Returns an exit code if it was cut short.
+    /// Shows what happens, as `watcher` tells it, until nothing does any more. Returns an exit code if it was cut short.
     pub async fn until_quiet(
         &mut self,
         out: &mut Console,
         handle: &Handle,
+        watcher: &mut Watcher,
         timeout: Option<u64>,
         signals: &mut Signals,
     ) -> Result<Option<u8>, Failure> {
-        let (snapshot, mut watcher) = handle.look().await?;
-        let mut quiet = snapshot.quiet;
-        self.begin(out, snapshot)?;
+        let mut quiet = is_quiet(handle).await?;
         let deadline = async {
             match timeout {
                 Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
@@ -144,15 +146,19 @@ impl Front {
                     return Ok(Some(exit::FAILED));
                 }
                 update = watcher.next() => {
-                    quiet = matches!(update, Update::Quiet | Update::Ended);
                     if update == Update::Resync {
                         let (snapshot, fresh) = handle.look().await?;
-                        watcher = fresh;
+                        *watcher = fresh;
                         quiet = snapshot.quiet;
                         self.begin(out, snapshot)?;
-                    } else {
-                        self.show(out, &update)?;
+                        continue;
                     }
+                    self.show(out, &update)?;
+                    quiet = match update {
+                        // It may have been so for a moment only, before something was said.
+                        Update::Quiet => is_quiet(handle).await?,
+                        update => update == Update::Ended,
+                    };
                 }
             }
         }
@@ -316,6 +322,11 @@ impl Front {
         out.finish()?;
         Ok(self.code())
     }
+}
+
+/// Tells whether nothing happens any more before somebody says something.
+async fn is_quiet(handle: &Handle) -> Result<bool, Failure> {
+    Ok(handle.look().await?.0.quiet)
 }
 
 /// Tells whether a person who watches wants to read of it.

@@ -172,7 +172,7 @@ fn a_terminal_that_is_gone_ends_the_work_with_everything_it_started() {
     let tasks = task_ids(&running.seen);
     running.signal(Signal::HUP);
     let ran = running.end();
-    assert_eq!(ran.code, 130, "{ran:?}");
+    assert_eq!(ran.code, 129, "{ran:?}");
     assert_eq!(marked(&tasks), []);
     assert!(project.run(["Go on."]).ok().contains("Back again."));
 }
