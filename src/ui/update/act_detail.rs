@@ -209,7 +209,7 @@ fn find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
 
 /// Looks further for what was not found at once. Tells whether that is over.
 pub fn hunt_on(model: &mut Model, cx: &Cx<'_>) -> bool {
-    let progress = with_transcript(model, cx, |it, page, height| it.hunt_on(page, height));
+    let progress = with_transcript(model, cx, Transcript::hunt_on);
     say_of_search(model, progress, cx);
     progress != Progress::Further
 }
