@@ -141,6 +141,8 @@ enum Pending {
     Letter(MessageId),
     Reply(Ticket, Outcome),
     Respond(Ticket, String),
+    /// The first message of a new task, and who waits for that: whatever becomes of it, the task is there.
+    Begin(TaskId, Box<Self>),
     /// A completion: if it cannot be told now, it is tried again.
     Completion(TaskId),
     /// The marker that says that it was told. As well.

@@ -113,7 +113,11 @@ impl Machine {
     }
 
     pub(super) fn appended(&mut self, now: Timestamp, ticket: Ticket) {
-        match self.pending.remove(&ticket) {
+        let pending = match self.pending.remove(&ticket) {
+            Some(Pending::Begin(_, then)) => Some(*then),
+            pending => pending,
+        };
+        match pending {
             Some(Pending::Reply(ticket, outcome)) => self.out.push(Effect::Reply { ticket, result: Ok(outcome) }),
             Some(Pending::Respond(ticket, words)) => self.out.push(Effect::Respond { ticket, result: Ok(words) }),
             Some(Pending::Completion(task)) => self.told_above(task),
@@ -128,14 +132,22 @@ impl Machine {
             Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
             Some(Pending::Letter(id)) => drop(self.plans.remove(&id)),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
-            Some(Pending::Recall(..) | Pending::Decision(_)) => {}
+            Some(Pending::Recall(..) | Pending::Decision(_) | Pending::Begin(..)) => {}
             Some(Pending::WriteDown(then)) => self.saved(now, *then),
         }
     }
 
     pub(super) fn append_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
-        let fault = || Fault::environment(format!("nothing was done: {reason}"));
-        match self.pending.remove(&ticket) {
+        let (pending, made) = match self.pending.remove(&ticket) {
+            Some(Pending::Begin(task, then)) => (Some(*then), Some(task)),
+            pending => (pending, None),
+        };
+        let fault = || match made {
+            Some(task) => Fault::environment(format!("the task {task} was made, but was not told to begin: {reason}"))
+                .hint("send it a message to start it"),
+            None => Fault::environment(format!("nothing was done: {reason}")),
+        };
+        match pending {
             Some(Pending::Reply(ticket, _)) => self.out.push(Effect::Reply { ticket, result: Err(fault()) }),
             Some(Pending::Respond(ticket, _)) => {
                 self.out.push(Effect::Respond { ticket, result: Err(fault().to_string()) });
@@ -159,9 +171,8 @@ impl Machine {
                 self.plans.remove(&id);
                 self.not_kept(reason);
             }
-            Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_)) | None => {
-                self.not_kept(reason);
-            }
+            Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..)) | None => self.not_kept(reason),
+            Some(Pending::Decision(_) | Pending::Begin(..)) => self.not_kept(reason),
         }
     }
 

@@ -165,7 +165,7 @@ impl Machine {
             Asker::Round => Pending::Nothing,
         };
         let plan = if by == Actor::Person { Plan::of_person(SendMode::Steer) } else { Plan::default() };
-        self.deliver(task, message, plan, then);
+        self.deliver(task, message, plan, Pending::Begin(task, Box::new(then)));
     }
 
     fn place_before(&mut self, parent: TaskId, task: TaskId, before: TaskId) {

@@ -289,7 +289,7 @@ impl Machine {
                 self.let_go(now, &[to]);
                 let message = self.message(now, Source::User, "Go on from here with your own task.");
                 let then = Pending::Reply(ticket, Outcome::Created(to));
-                self.deliver(to, message, Plan::of_person(SendMode::Steer), then);
+                self.deliver(to, message, Plan::of_person(SendMode::Steer), Pending::Begin(to, Box::new(then)));
             }
             Start::Later | Start::Draft => self.settle_work(now, Some(ticket), to, Ok(Outcome::Created(to))),
         }

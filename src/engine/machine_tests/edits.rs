@@ -68,6 +68,23 @@ fn an_agent_orders_its_own_sub_tasks_and_makes_tasks_anywhere() {
 }
 
 #[test]
+fn a_task_that_was_made_and_not_told_to_begin_is_said_to_be_there() {
+    let Family { mut rig, child, .. } = family();
+    rig.appends = Mood::Refuses;
+    let mut request = new_task(None);
+    if let Request::CreateTask { start, .. } = &mut request {
+        *start = true;
+    }
+    let said = rig.ask(child, request).unwrap().unwrap_err();
+    let made = *rig.view(child).node.children.last().unwrap();
+    assert!(said.starts_with(&format!("the task {made} was made, but was not told to begin: ")), "{said}");
+    assert!(said.contains("the disk is full") && said.contains("send it a message"), "{said}");
+    let draft = Draft { title: "Another".to_owned(), ..Draft::default() };
+    let create = Command::Create { parent: child, before: None, draft, start: Start::Now };
+    assert!(message_of(rig.command(create)).contains("was made, but was not told to begin"));
+}
+
+#[test]
 fn nothing_is_made_or_moved_below_the_deepest_level() {
     let Family { mut rig, child, sibling, grandchild, deepest, .. } = family();
     let draft = || Draft { title: "Too deep".to_owned(), ..Draft::default() };

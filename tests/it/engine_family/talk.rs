@@ -283,6 +283,8 @@ impl Talk {
         match self.state("close_task", |input| input["task"] == task) {
             State::Done(_) => Ok(()),
             State::Refused(why) if why.contains("is closed already") => Ok(()),
+            // It has said that it is done, and a disk that refuses keeps it from coming to rest.
+            State::Refused(why) if why.contains("is at work") => Err(tool("close_task", json!({ "task": task }))),
             State::Never | State::Unknown => Err(tool("close_task", json!({ "task": task }))),
             State::Refused(why) => Err(lost("close", &why)),
         }
