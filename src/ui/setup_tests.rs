@@ -45,11 +45,22 @@ fn four_presses_beside_the_key_decide_everything() {
     state.update(Msg::Input(Input::Paste("sk-secret-value\n".to_owned())));
     let tried = Attempt { vendor: Vendor::Openai, address: None, key: Some(Secret::new("sk-secret-value")) };
     assert_eq!(press(&mut state, "enter"), [Effect::Try(tried.clone())]);
-    assert_eq!(press(&mut state, "enter x esc"), [], "nothing is taken while an answer is awaited");
+    assert_eq!(press(&mut state, "enter x"), [], "nothing is taken while an answer is awaited");
     state.update(reached(&["m-1", "m-2"]));
     assert_eq!(press(&mut state, "enter"), []);
     let decided = Decided { attempt: tried, model: Some("m-2".to_owned()), windowed: true, budget: None };
     assert_eq!(press(&mut state, "enter"), [Effect::Finish(Box::new(decided))]);
+}
+
+#[test]
+fn an_answer_that_is_not_waited_for_any_more_decides_nothing() {
+    let mut state = State::new(start());
+    press(&mut state, "enter");
+    state.update(Msg::Input(Input::Paste("sk-secret-value".to_owned())));
+    press(&mut state, "enter esc");
+    state.update(reached(&["m-1", "m-2"]));
+    assert!(drawn(&state, 100, 24).contains("the API key"), "{}", drawn(&state, 100, 24));
+    assert!(matches!(press(&mut state, "enter")[..], [Effect::Try(_)]), "and it can be tried again");
 }
 
 #[test]
