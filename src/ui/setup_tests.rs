@@ -53,17 +53,6 @@ fn four_presses_beside_the_key_decide_everything() {
 }
 
 #[test]
-fn an_answer_that_is_not_waited_for_any_more_decides_nothing() {
-    let mut state = State::new(start());
-    press(&mut state, "enter");
-    state.update(Msg::Input(Input::Paste("sk-secret-value".to_owned())));
-    press(&mut state, "enter esc");
-    state.update(reached(&["m-1", "m-2"]));
-    assert!(drawn(&state, 100, 24).contains("the API key"), "{}", drawn(&state, 100, 24));
-    assert!(matches!(press(&mut state, "enter")[..], [Effect::Try(_)]), "and it can be tried again");
-}
-
-#[test]
 fn a_key_is_never_drawn_nor_printed() {
     let mut state = State::new(start());
     press(&mut state, "enter");
