@@ -195,7 +195,8 @@ impl Screen {
         let bytes = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = |bytes: &mut Vec<u8>| memchr::memchr(key, &bytes[seen..]).is_none();
         let waited = self.shown.more.wait_timeout_while(bytes, PATIENCE, missing);
-        let (_, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (bytes, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(bytes);
         if waited.timed_out() { Err("a key was not drawn".into()) } else { Ok(begun.elapsed()) }
     }
 

@@ -31,7 +31,7 @@ pub fn measure(report: &mut Report) -> Outcome {
     let mut tree = snapshot(&ids);
     let writers: Vec<TaskId> = (0..WRITERS).map(|_| TaskId::fresh(&ids)).collect();
     for (number, id) in writers.iter().enumerate() {
-        let node = TaskNode::new(*id, &format!("Writer {number}"), "engineer", Timestamp::EPOCH);
+        let node = TaskNode::new(*id, format!("Writer {number}"), "engineer", Timestamp::EPOCH);
         let node = TaskNode { parent: Some(tree.root), status: Status::InProgress, ..node };
         tree.tasks.push(TaskView { alive: true, activity: Activity::Streaming, ..TaskView::of(node) });
     }
