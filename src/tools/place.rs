@@ -25,7 +25,7 @@ impl Cwd {
         Self::at(worktree, None)
     }
 
-    /// Returns a shell that stands where another one stood, as [`Cwd::moved`] spelled it.
+    /// Returns a shell that stands where another one stood, as `Cwd::moved` spelled it.
     pub fn at(worktree: PathBuf, folder: Option<&str>) -> Self {
         let now = folder.map_or_else(|| worktree.clone(), |folder| worktree.join(folder));
         Self { worktree, steps: Mutex::new(Steps { now, before: None }) }

@@ -149,7 +149,7 @@ at_home! {
 
     async fn a_renamed_file_counts_as_one_for_whoever_counts() {
         let scene = Scene::new();
-        let lines: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        let lines: String = (0..40).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
         fs::write(scene.top.join("old.txt"), &lines).unwrap();
         scene.commit_all("a long file");
         let wanted = scene.made(1).await;

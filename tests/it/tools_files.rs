@@ -253,7 +253,7 @@ async fn a_tilde_is_nobodys_home_and_makes_no_folder() {
 #[tokio::test]
 async fn an_edit_that_changes_every_line_of_a_long_file_answers_soon() {
     let bench = Bench::new();
-    let text: String = (0..200_000).map(|n| format!("{n} a\n")).collect();
+    let text: String = (0..200_000).map(|n| format!("{n} a\n")).collect::<Vec<_>>().concat();
     bench.write("long.txt", &text);
     let started = std::time::Instant::now();
     let all = json!({"path": "long.txt", "edits": [{"old_string": " a", "new_string": " b", "replace_all": true}]});
