@@ -165,7 +165,7 @@ fn ctrl_c_twice_stops_everything_at_once_and_the_next_run_goes_on() {
 #[test]
 fn a_terminal_that_is_gone_ends_the_work_with_everything_it_started() {
     if mxd::process::outlives_terminal() {
-        eprintln!("SKIPPED: these tests were started to outlive their terminal (nohup), and so is what they start");
+        println!("SKIPPED: these tests were started to outlive their terminal (nohup), and so is what they start");
         return;
     }
     let world = World::new();
