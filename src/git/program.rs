@@ -107,7 +107,8 @@ impl Call {
     pub(super) fn anywhere<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         Self {
             arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
-            cwd: std::env::temp_dir(),
+            // There always is one, whatever TMPDIR says.
+            cwd: PathBuf::from("/"),
             environment: Environment::new().with("LC_ALL", "C").with("LANGUAGE", "C"),
             limit: SHORT,
             input: Vec::new(),
