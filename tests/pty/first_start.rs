@@ -178,7 +178,7 @@ fn a_folder_without_git_is_made_a_repository_with_one_key() {
 
 #[test]
 fn a_repository_without_a_commit_gets_its_first_with_one_key() {
-    let world = World::new().within("new").with("OLLAMA_HOST", "127.0.0.1:9");
+    let world = alone(World::new().within("new"));
     git(&world, &["init", "-q", "-b", "trunk"]);
     std::fs::write(world.cwd().join("notes.txt"), "mine\n").unwrap();
     git(&world, &["add", "notes.txt"]);
