@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Letters that neither the agents nor the terminal's own language use.
 const KEYS: &[u8] = b"QZ";
 const PRESSES: usize = 60;
+/// What every terminal is asked at last, and answers: what it is.
+const QUESTION: &[u8] = b"\x1b[c";
+const ANSWER: &[u8] = b"\x1b[?62;22c";
 /// What ends a frame.
 const FRAME: &[u8] = b"\x1b[?2026l";
 
@@ -114,7 +117,7 @@ fn stream_rows(report: &mut Report) -> Outcome {
     let screen = Screen::open(&site, 200, 60)?;
     screen.wait_for(b"message ")?;
     screen.type_in("Let them write.\r")?;
-    screen.wait_for(format!("{WRITERS} working").as_bytes())?;
+    screen.wait_for(format!("Writer {}", WRITERS - 1).as_bytes())?;
     // All of them are past their start, and far from their end.
     std::thread::sleep(Duration::from_secs(2));
     let (before, began) = (screen.process()?.cpu_seconds()?, Instant::now());
@@ -139,7 +142,7 @@ fn program() -> &'static str {
 /// The program in a terminal that takes everything it writes.
 struct Screen {
     child: Box<dyn portable_pty::Child + Send + Sync>,
-    keyboard: Mutex<Box<dyn std::io::Write + Send>>,
+    keyboard: Arc<Mutex<Box<dyn std::io::Write + Send>>>,
     shown: Arc<Shown>,
     _master: Box<dyn portable_pty::MasterPty + Send>,
 }
@@ -163,15 +166,21 @@ impl Screen {
         command.env("TERM", "xterm-256color");
         let child = pair.slave.spawn_command(command)?;
         let shown = Arc::new(Shown::default());
+        let keyboard = Arc::new(Mutex::new(pair.master.take_writer()?));
         let (watched, mut output) = (Arc::clone(&shown), pair.master.try_clone_reader()?);
+        let answering = Arc::clone(&keyboard);
         std::thread::spawn(move || {
             let mut piece = vec![0; 1 << 16];
             while let Ok(read @ 1..) = output.read(&mut piece) {
+                if memchr::memmem::find(&piece[..read], QUESTION).is_some() {
+                    // Nobody is left to be told if the program is gone.
+                    let mut keyboard = answering.lock().unwrap_or_else(PoisonError::into_inner);
+                    let _ = keyboard.write_all(ANSWER).and_then(|()| keyboard.flush());
+                }
                 watched.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..read]);
                 watched.more.notify_all();
             }
         });
-        let keyboard = Mutex::new(pair.master.take_writer()?);
         Ok(Self { child, keyboard, shown, _master: pair.master })
     }
 
