@@ -5,8 +5,7 @@
 //! the keys that interrupt and quit are meant for the editor. Does not decide what an orderly end is.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
@@ -50,6 +49,30 @@ impl Stop {
 /// twice within moments.
 const IMPATIENCE: Duration = Duration::from_millis(500);
 
+/// How long after an editor has ended an interrupt is still taken for the editor's: the one key reaches both, and it may be
+/// heard here after the end that it brought about there. Our own screen gets it as a key and never as a signal.
+const AFTERMATH: Duration = Duration::from_millis(500);
+
+/// Whether another program has the terminal, and with it the keys that interrupt and quit.
+#[derive(Clone, Copy, Debug, Default)]
+enum Lent {
+    #[default]
+    No,
+    Yes,
+    /// It has been given back, and what was meant for the other may still arrive.
+    Until(Instant),
+}
+
+impl Lent {
+    fn at(self, now: Instant) -> bool {
+        match self {
+            Self::No => false,
+            Self::Yes => true,
+            Self::Until(end) => now < end,
+        }
+    }
+}
+
 /// Where requests to end are put.
 #[derive(Clone, Debug)]
 pub(super) struct Stops(mpsc::UnboundedSender<Stop>);
@@ -70,7 +93,7 @@ impl Stops {
 #[derive(Debug)]
 pub(super) struct Ending {
     task: JoinHandle<()>,
-    lent: Arc<AtomicBool>,
+    lent: Arc<Mutex<Lent>>,
 }
 
 impl Ending {
@@ -79,7 +102,7 @@ impl Ending {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut quit = signal(SignalKind::quit())?;
-        let lent = Arc::new(AtomicBool::new(false));
+        let lent = Arc::<Mutex<Lent>>::default();
         let (guard, away) = (Arc::downgrade(guard), Arc::clone(&lent));
         let task = tokio::spawn(async move {
             let mut first: Option<Instant> = None;
@@ -92,7 +115,8 @@ impl Ending {
                     else => return,
                 };
                 let for_the_editor = matches!(heard, StopSignal::Interrupt | StopSignal::Quit);
-                if for_the_editor && away.load(Ordering::Acquire) {
+                let lent = *away.lock().unwrap_or_else(PoisonError::into_inner);
+                if for_the_editor && lent.at(Instant::now()) {
                     continue;
                 }
                 let since = first.get_or_insert_with(Instant::now).elapsed();
@@ -116,7 +140,8 @@ impl Ending {
 
     /// Says whether another program has the terminal.
     pub(super) fn lend(&self, lent: bool) {
-        self.lent.store(lent, Ordering::Release);
+        let lent = if lent { Lent::Yes } else { Lent::Until(Instant::now() + AFTERMATH) };
+        *self.lent.lock().unwrap_or_else(PoisonError::into_inner) = lent;
     }
 }
 
