@@ -30,7 +30,7 @@ pub use io::{
     Place, Ticket, Timer, Unapproved, Went, Worked,
 };
 
-use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
+use crate::base::{AskId, EventId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
@@ -113,6 +113,8 @@ struct Life {
     stopped_again: bool,
     /// Its end, on the way to the task above and into the tree.
     closing: Option<Closing>,
+    /// The end that the task above has heard of, whatever the disk made of the rest.
+    told: Option<EventId>,
     /// What the person said while it was being stopped.
     later: Vec<Later>,
     /// What the person takes back. It is known to be taken back, or too late, when the session says so.

@@ -56,6 +56,13 @@ impl Machine {
                 && !self.is_under_review(task))
     }
 
+    /// Tells whether the task above has heard how this one ended, though the disk refused to keep that so far. Whoever was
+    /// told would wait for nothing.
+    pub(super) fn is_known_above(&self, task: TaskId) -> bool {
+        let told = self.lives.get(&task).and_then(|life| life.told);
+        self.declared(task).is_some_and(|(_, last)| last.notified || told == Some(last.event))
+    }
+
     /// Tells whether a task said that it is done, and the person has not said yet whether it is. It rests meanwhile, and
     /// goes on if it is spoken to.
     pub(super) fn is_under_review(&self, task: TaskId) -> bool {
@@ -172,6 +179,8 @@ impl Machine {
         match closing.take() {
             Some(Closing::Telling(verdict, result)) => {
                 *closing = Some(Closing::Told);
+                let life = self.life(task);
+                life.told = life.state.turns.last_exit.as_ref().map(|last| last.event);
                 self.append(task, vec![DoneNotified { verdict, result }.into()], Pending::Marker(task));
             }
             other => *closing = other,

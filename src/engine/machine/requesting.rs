@@ -132,7 +132,7 @@ impl Machine {
             .tree
             .walk(task)
             .skip(1)
-            .filter(|node| node.status == Status::InProgress)
+            .filter(|node| node.status == Status::InProgress && !self.is_known_above(node.id))
             .map(|node| format!("\"{}\" ({})", text::headline(&node.title, 60), node.id))
             .collect();
         if !running.is_empty() {

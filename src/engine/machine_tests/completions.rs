@@ -73,6 +73,27 @@ fn a_disk_that_refuses_any_part_of_a_completion_delays_it() {
 }
 
 #[test]
+fn whoever_was_told_of_an_end_may_end_too_though_the_disk_has_not_kept_all_of_it() {
+    // Before the message is above, the sub task counts as being at work; from then on nobody waits for the rest.
+    for (moment, may_end) in [(0, false), (1, true), (2, true), (3, true)] {
+        let (mut rig, root, task) = at_work();
+        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        rig.exit(task, &Exit::DonePassed);
+        for _ in 0..moment {
+            rig.wake_disk_once();
+        }
+        rig.refuse_held();
+        assert_eq!(!rig.completions(root).is_empty(), may_end, "after {moment} writes");
+        assert_eq!(rig.status(task), Status::InProgress, "after {moment} writes");
+        let answer = rig.ask(root, Request::MayFinish { verdict: Verdict::Passed }).unwrap();
+        assert_eq!(answer.is_ok(), may_end, "after {moment} writes: {answer:?}");
+        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        assert_told_once(&rig, root, task, &format!("refused after {moment} writes"));
+    }
+}
+
+#[test]
 fn a_summary_of_a_finished_task_leaves_it_finished_and_wakes_nobody_above() {
     let (mut rig, root, task) = at_work();
     rig.exit(task, &Exit::DonePassed);

@@ -25,8 +25,11 @@ impl Machine {
         if busy.is_empty() {
             return Ok(());
         }
-        Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy)))
-            .hint("stop it first: `mxd stop TASK`"))
+        let hint = match self.tree.walk(task).find(|node| self.is_busy(node.id) && !self.is_completing(node.id)) {
+            Some(_) => "stop it first: `mxd stop TASK`",
+            None => "its end is being written down: try again in a moment",
+        };
+        Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy))).hint(hint))
     }
 
     pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
