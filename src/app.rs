@@ -19,5 +19,5 @@ pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal,
 pub use crate::ui::{ProjectChoice, Setting, Settings};
 pub use comparison::notes as file_notes;
 pub use programs::edit_files;
-pub use screen::{End, Options, check_terminal, key_problems, run, surroundings};
+pub use screen::{End, Opened, Options, check_terminal, key_problems, open, surroundings};
 pub use themes::missing_theme;

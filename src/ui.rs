@@ -33,6 +33,7 @@ mod transcript;
 mod tree;
 mod update;
 mod view;
+mod waiting;
 
 #[cfg(test)]
 pub mod testing;
@@ -42,3 +43,4 @@ pub use model::{Model, Settings, Setup};
 pub use msg::{Cx, Msg, ProjectChoice, Reaction, Redraw};
 pub use update::update;
 pub use view::view;
+pub use waiting::view_waiting;

@@ -7,10 +7,13 @@ mod perform;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::keeper::Keeper;
@@ -37,6 +40,9 @@ const GULP: usize = 512;
 
 /// Writes a setting to the file it belongs to.
 pub type SaveSetting = Arc<dyn Fn(&Setting) -> Result<(), Fault> + Send + Sync>;
+
+/// How long a screen may be empty before it says why.
+const A_WHILE: Duration = Duration::from_millis(150);
 
 /// How the program ends when its terminal is gone.
 const TERMINAL_GONE: u8 = 1;
@@ -92,15 +98,46 @@ pub fn surroundings() -> Surroundings {
     Surroundings::read(|name| std::env::var(name).ok())
 }
 
-/// Opens the screen and runs it until it is left. The terminal is as it was, whatever happens.
-pub async fn run(options: Options) -> Result<End, Fault> {
-    let surroundings = surroundings();
-    let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
-    on(Terminal::open(surroundings, term_options)?, options).await
+/// The terminal, taken over while there is nothing to show yet: it answers what it is asked, and the machine says what time
+/// it is here, while the engine is opened. Dropped, it gives the terminal back.
+pub struct Opened {
+    terminal: Terminal,
+    zone: JoinHandle<TimeZone>,
+}
+
+/// Takes the terminal over. Must be called inside a runtime.
+pub fn open(mouse: bool) -> Result<Opened, Fault> {
+    let options = TermOptions { mouse, ..TermOptions::default() };
+    let terminal = Terminal::open(surroundings(), options)?;
+    Ok(Opened { terminal, zone: tokio::task::spawn_blocking(TimeZone::system) })
+}
+
+impl Opened {
+    /// Waits for work to be done without which there is nothing to show. Says what is waited for if that takes a while.
+    pub async fn until<T>(&mut self, words: &str, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(A_WHILE) => {}
+        }
+        self.terminal.draw(|frame| ui::view_waiting(words, frame));
+        work.await
+    }
+
+    /// Gives the terminal back: there will be no screen.
+    pub async fn close(self) {
+        self.terminal.close().await;
+    }
+
+    /// Runs the screen until it is left. The terminal is as it was, whatever happens.
+    pub async fn run(self, options: Options) -> Result<End, Fault> {
+        on(self.terminal, self.zone, options).await
+    }
 }
 
 /// Runs the screen on a terminal that is taken over already.
-async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
+async fn on(mut terminal: Terminal, zone: JoinHandle<TimeZone>, options: Options) -> Result<End, Fault> {
     let capabilities = terminal.learn().await;
     let appearance = if capabilities.is_dark().unwrap_or(true) { Appearance::Dark } else { Appearance::Light };
     let (theme_changed, theme_news) = mpsc::unbounded_channel();
@@ -124,7 +161,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
         theme,
         themes,
         appearance,
-        zone: jiff::tz::TimeZone::system(),
+        zone: zone.await.unwrap_or(TimeZone::UTC),
         terminal,
         watcher,
         kept: kept_by_us.then(|| Kept { drafts: Keeper::new(drafts_file), reviews: Keeper::new(reviews_file) }),
@@ -133,6 +170,7 @@ async fn on(mut terminal: Terminal, options: Options) -> Result<End, Fault> {
         marked: futures::future::ready(()).boxed().shared(),
         news,
         end: None,
+        is_warm: false,
         complained: Arc::default(),
         options,
     };
@@ -183,7 +221,7 @@ struct Screen {
     theme: Theme,
     themes: Themes,
     appearance: Appearance,
-    zone: jiff::tz::TimeZone,
+    zone: TimeZone,
     terminal: Terminal,
     watcher: Watcher,
     /// Nothing where another process has the project: what is written there is its own.
@@ -194,6 +232,7 @@ struct Screen {
     marked: Shared<BoxFuture<'static, ()>>,
     news: mpsc::UnboundedSender<News>,
     end: Option<End>,
+    is_warm: bool,
     /// The person was told that their command for notices does not work.
     complained: Arc<AtomicBool>,
     options: Options,
@@ -208,8 +247,6 @@ impl Screen {
         let (columns, rows) = self.terminal.size();
         self.update(Msg::Input(Input::Resize(columns, rows))).await?;
         self.terminal.request_frame(Reason::Input);
-        // Meanwhile, so that the first code on the screen does not wait for it.
-        tokio::task::spawn_blocking(highlight::warm);
         loop {
             if let Some(end) = self.end {
                 return Ok(end);
@@ -265,7 +302,10 @@ impl Screen {
         match event {
             Event::Input(Input::Closed) => self.end = Some(End::Stopped(TERMINAL_GONE)),
             Event::Input(input) => self.update(Msg::Input(input)).await?,
-            Event::Frame => self.draw(),
+            Event::Frame => {
+                self.draw();
+                self.warm_up();
+            }
             Event::Capabilities => {
                 let dark = self.terminal.capabilities().is_dark().unwrap_or(true);
                 self.appearance = if dark { Appearance::Dark } else { Appearance::Light };
@@ -281,6 +321,13 @@ impl Screen {
         let cx = Cx { now: self.options.clock.now(), size: self.terminal.size(), theme: &self.theme, zone: &self.zone };
         let model = &self.model;
         self.terminal.draw(|frame| ui::view(model, &cx, frame));
+    }
+
+    /// Gets ready, beside the loop, what the first code on the screen would wait for. Not before the first frame is out.
+    fn warm_up(&mut self) {
+        if !std::mem::replace(&mut self.is_warm, true) {
+            tokio::task::spawn_blocking(highlight::warm);
+        }
     }
 
     async fn load_theme(&mut self) -> Result<(), Fault> {

@@ -95,7 +95,10 @@ impl Play {
         };
         let (terminal, person) = Terminal::staged(120, 40);
         let polls = Arc::new(AtomicUsize::new(0));
-        let counted = Counted { future: Box::pin(on(terminal, options)), polls: Arc::clone(&polls) };
+        let counted = Counted {
+            future: Box::pin(on(terminal, tokio::task::spawn_blocking(|| TimeZone::UTC), options)),
+            polls: Arc::clone(&polls),
+        };
         let ended = tokio::task::spawn_local(counted);
         let play = Self { person, feed, polls, ended, _folder: folder };
         play.settle().await;

@@ -70,7 +70,11 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 greeting: vec![(Level::Info, WELCOME.to_owned())],
                 suggestion: None,
             };
-            app::run(screen).await.map_err(Failure::from).map(|end| match end {
+            let end = match app::open(screen.settings.mouse) {
+                Ok(opened) => opened.run(screen).await,
+                Err(fault) => Err(fault),
+            };
+            end.map_err(Failure::from).map(|end| match end {
                 End::Quit | End::Switch(_) | End::SetUp => 0,
                 End::Stopped(stop) => stop,
             })

@@ -1,7 +1,7 @@
 //! Which project a command is about, and where its files are.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
 use crate::config::paths::{Home, ProjectFolder, RepoFiles};
@@ -16,6 +16,8 @@ use crate::store::{Sessions, StoreError};
 #[derive(Clone)]
 pub struct Here {
     chosen: Option<PathBuf>,
+    /// The repository, once it was found: a command asks for it many times, and it does not move.
+    found: Arc<OnceLock<Place>>,
 }
 
 /// A registered project and its files.
@@ -49,7 +51,7 @@ pub fn registry(home: &Home) -> Registry {
 
 impl Here {
     pub fn new(chosen: Option<PathBuf>) -> Self {
-        Self { chosen }
+        Self { chosen, found: Arc::default() }
     }
 
     /// Returns the folder that a command is about.
@@ -64,7 +66,15 @@ impl Here {
     }
 
     pub fn repository(&self) -> Result<Place, Fault> {
-        Ok(Place::of(&self.folder()?)?)
+        Ok(self.place(&self.folder()?)?)
+    }
+
+    fn place(&self, folder: &Path) -> Result<Place, PlaceError> {
+        if let Some(place) = self.found.get() {
+            return Ok(place.clone());
+        }
+        let place = Place::of(folder)?;
+        Ok(self.found.get_or_init(|| place).clone())
     }
 
     /// Returns the project that is registered for this repository.
@@ -90,7 +100,7 @@ impl Here {
 
     /// As [`Here::located`], or nothing if there is no project here.
     pub fn try_located(&self, home: &Home) -> Result<Option<Located>, Fault> {
-        match Place::of(&self.folder()?) {
+        match self.place(&self.folder()?) {
             Ok(place) => Ok(registry(home)
                 .find_path(&place.top)?
                 .map(|project| Located { folder: home.project(project.id), project })),
@@ -111,7 +121,7 @@ impl Here {
     /// Returns the settings files that apply here whether the repository is registered or not.
     pub fn shared_config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
         let mut files = vec![(Layer::Global, home.config())];
-        let place = match Place::of(&self.folder()?) {
+        let place = match self.place(&self.folder()?) {
             Ok(place) => place,
             Err(PlaceError::NotARepository(_) | PlaceError::Bare(_)) if self.chosen.is_none() => return Ok(files),
             Err(error) => return Err(error.into()),

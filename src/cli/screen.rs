@@ -77,9 +77,11 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
     // What the command line could do instead is no help to who looks at the screen.
     let read_only =
         EngineLock::holder(&lock)?.map(|_| format!("{}: from here it is only watched", engine::refusal(&lock).message));
-    let handle: Handle = if read_only.is_some() {
-        engine::look_on(home, located.project.clone(), &wanted).await?
-    } else {
+    let mut screen = app::open(wanted.mouse)?;
+    let opening = async {
+        if read_only.is_some() {
+            return engine::look_on(home, located.project.clone(), &wanted).await;
+        }
         engine::open(EngineOptions {
             home: home.clone(),
             project: located.project.clone(),
@@ -91,7 +93,15 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
             ids: ids.clone(),
             clock: clock.clone(),
         })
-        .await?
+        .await
+    };
+    let words = format!("Opening {} …", located.project.name);
+    let handle: Handle = match screen.until(&words, Box::pin(opening)).await {
+        Ok(handle) => handle,
+        Err(fault) => {
+            screen.close().await;
+            return Err(fault.into());
+        }
     };
     let greeting = match &read_only {
         Some(_) => vec![(Level::Info, "another process works on this project: this is what it does".to_owned())],
@@ -128,7 +138,7 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
         greeting,
         suggestion: decided.then_some(SUGGESTION),
     };
-    let end = app::run(options).await;
+    let end = screen.run(options).await;
     handle.quit().await;
     Ok(end?)
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 
 use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
-use crate::config::paths::{Home, RepoFiles};
+use crate::config::paths::{Home, ProjectFolder, RepoFiles};
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
 use crate::engine::driver::models::{Choice, Models};
@@ -87,15 +87,10 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
     let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
     let digests = Digests::load(Arc::new(RealDisk), folder.digests());
-    let (summaries, digests) = read_sessions(&store, &tree, &ids, digests).await?;
-
-    let git = |error: crate::git::Error| Fault::environment(error.to_string());
-    let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(&records)).await.map_err(git)?;
-    let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(git)?;
-    if let Err(error) = worktrees.break_locks().await {
-        tracing::warn!(%error, "locks that a killed process left could not be removed");
-    }
-    tidy(&worktrees, &tree).await;
+    // The sessions and the repository know nothing of each other, and a person waits for both.
+    let (read, found) =
+        tokio::join!(read_sessions(&store, &tree, &ids, digests), open_repository(&project, &folder, &records, &tree));
+    let ((summaries, digests), (worktrees, agent_git)) = (read?, found?);
     settle_landings(&worktrees, &store, &tree, &summaries, clock.as_ref()).await;
 
     let settings = merged.settings.clone();
@@ -260,6 +255,23 @@ async fn open_rounds(top: &Path, hold: bool, incoming: mpsc::UnboundedSender<Inc
     }
     let opened = tokio::task::spawn_blocking(move || Rounds::open(&top, incoming));
     opened.await.unwrap_or_else(|_| (fallback, Found::default()))
+}
+
+/// Returns the worktrees, without what a killed process left there, and what agents are to know of git.
+async fn open_repository(
+    project: &Project,
+    folder: &ProjectFolder,
+    records: &Path,
+    tree: &Tree,
+) -> Result<(Worktrees, AgentGit), Fault> {
+    let failed = |error: git::Error| Fault::environment(error.to_string());
+    let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(records)).await.map_err(failed)?;
+    let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(failed)?;
+    if let Err(error) = worktrees.break_locks().await {
+        tracing::warn!(%error, "locks that a killed process left could not be removed");
+    }
+    tidy(&worktrees, tree).await;
+    Ok((worktrees, agent_git))
 }
 
 /// Finishes what was being taken away when the last process ended.

@@ -4,6 +4,8 @@
 //! decides what they are, so hue is kept, quiet backgrounds go, and text never takes the colour it stands on.
 //! Without colour only modifiers speak.
 
+use std::sync::LazyLock;
+
 use ratatui::style::{Color, Modifier, Style};
 
 use super::colour::{Colour, Rgb, SIXTEEN, indexed};
@@ -60,15 +62,17 @@ fn ansi(index: u8) -> Color {
     COLOURS[usize::from(index & 15)]
 }
 
-/// Returns the entry of the fixed part of the table of 256 that looks nearest. The first sixteen are the
-/// terminal's to choose, so they are not used.
+/// How the fixed part of the table of 256 looks. The first sixteen are the terminal's to choose, so they are not used. Found
+/// once: a theme looks for each of its colours there, and the first frame waits for it.
+static FIXED: LazyLock<Vec<(u8, [f64; 3])>> =
+    LazyLock::new(|| (16..=255).map(|index| (index, indexed(index).oklab())).collect());
+
+/// Returns the entry of the fixed part of the table of 256 that looks nearest.
 pub fn nearest_256(rgb: Rgb) -> u8 {
     let wanted = rgb.oklab();
-    (16..=255u8).min_by(|a, b| off(wanted, indexed(*a)).total_cmp(&off(wanted, indexed(*b)))).unwrap_or(16)
-}
-
-fn off(wanted: [f64; 3], candidate: Rgb) -> f64 {
-    candidate.oklab().iter().zip(wanted).map(|(a, b)| (a - b).powi(2)).sum()
+    let off = |looks: &[f64; 3]| looks.iter().zip(wanted).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+    let nearest = FIXED.iter().map(|(index, looks)| (*index, off(looks))).min_by(|a, b| a.1.total_cmp(&b.1));
+    nearest.map_or(16, |(index, _)| index)
 }
 
 /// Below this a colour is a grey to the eye, and becomes one of the four.
