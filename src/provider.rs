@@ -25,7 +25,6 @@ mod testing;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 pub use catalogue::{Catalogue, Facts, Listed, Prices};
 pub use credential::Credential;
 pub use decode::Decoder;
-pub use encode::{BlobSource, BodyOptions, EncodeError, Pictures, Segment};
+pub use encode::{BlobSource, BodyOptions, EncodeError, Pictures, Pieces, Segment};
 pub use error::{ApiError, ErrorClass};
 pub use gate::{Gate, Gates};
 pub use response::{Response, ResponseBlock, Signal};
@@ -45,7 +44,7 @@ use crate::model::event::SessionConfig;
 pub struct Call {
     /// What the request was encoded from; the decoder needs it to give tools their own names back.
     pub config: Arc<SessionConfig>,
-    pub body: Bytes,
+    pub body: Pieces,
     /// What of the body is pictures.
     pub pictures: Pictures,
 }

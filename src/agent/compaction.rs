@@ -3,6 +3,8 @@
 //! A summary replaces everything the agent knows, so a bad one is worse than none: what is missing, empty, refused or
 //! absurdly short is not accepted, and the conversation stays.
 
+use std::sync::Arc;
+
 use crate::model::conversation::{Block, Role, Speech, ToolOutcome, ToolUse};
 use crate::model::{Content, render};
 
@@ -92,31 +94,29 @@ impl Trim {
 }
 
 /// Returns the conversation as a request for a summary carries it: trimmed, and ending in the instruction.
-pub fn request(speeches: &[Speech], trim: Trim) -> Vec<Speech> {
-    let mut speeches: Vec<Speech> = match trim {
+pub fn request(speeches: &[Arc<Speech>], trim: Trim) -> Vec<Arc<Speech>> {
+    let mut speeches: Vec<Arc<Speech>> = match trim {
         Trim::Whole => speeches.to_vec(),
-        Trim::LongResults => speeches.iter().map(|speech| trimmed(speech, 8_000, false)).collect(),
+        Trim::LongResults => speeches.iter().map(|speech| Arc::new(trimmed(speech, 8_000, false))).collect(),
         Trim::Everything => {
             // The last response keeps its thinking: where calls follow it, vendors insist on it.
             let last = speeches.iter().rposition(|speech| speech.role == Role::Assistant);
-            let trim = |(at, speech)| {
-                if Some(at) == last { trimmed(speech, 1_000, false) } else { trimmed(speech, 1_000, true) }
-            };
+            let trim = |(at, speech): (usize, &Arc<Speech>)| Arc::new(trimmed(speech, 1_000, Some(at) != last));
             speeches.iter().enumerate().map(trim).collect()
         }
     };
     if speeches.last().is_none_or(|speech| speech.role == Role::Assistant) {
-        speeches.push(Speech { role: Role::User, blocks: Vec::new() });
+        speeches.push(Arc::new(Speech { role: Role::User, blocks: Vec::new() }));
     }
     answer_open_calls(&mut speeches);
     if let Some(speech) = speeches.last_mut() {
-        speech.blocks.push(Block::Text(INSTRUCTION.to_owned()));
+        Arc::make_mut(speech).blocks.push(Block::Text(INSTRUCTION.to_owned()));
     }
     speeches
 }
 
 /// Answers what the agent sleeps on, in this request alone: no API takes a call without its result.
-fn answer_open_calls(speeches: &mut [Speech]) {
+fn answer_open_calls(speeches: &mut [Arc<Speech>]) {
     let [.., response, heard] = speeches else { return };
     let calls = response.blocks.iter().filter_map(|block| match block {
         Block::ToolUse(call) => Some(&call.call),
@@ -129,7 +129,8 @@ fn answer_open_calls(speeches: &mut [Speech]) {
         }
         let content = Content::text("Still waiting.");
         let outcome = ToolOutcome { call: call.clone(), content, is_error: false, images: Vec::new() };
-        heard.blocks.insert(position.min(heard.blocks.len()), Block::ToolResult(outcome));
+        let heard = &mut Arc::make_mut(heard).blocks;
+        heard.insert(position.min(heard.len()), Block::ToolResult(outcome));
     }
 }
 

@@ -57,21 +57,22 @@ fn the_summary_of_the_tests_is_accepted() {
     assert!(extract(&testing::summary().text()).is_ok());
 }
 
-fn speeches() -> Vec<Speech> {
+fn speeches() -> Vec<Arc<Speech>> {
     let long = "y".repeat(20_000);
     let outcome =
         |content| Block::ToolResult(ToolOutcome { call: "a".to_owned(), content, is_error: false, images: Vec::new() });
     let thought =
         Thought { text: "hm".to_owned(), signature: Some("s".to_owned()), redacted: None, wire: Wire::Anthropic };
     let blob = BlobRef { blob: BlobId::of_hash(&[1; 32]), bytes: 9_000_000 };
-    vec![
+    let speeches = [
         Speech { role: Role::User, blocks: vec![Block::Text(long.clone())] },
         Speech { role: Role::Assistant, blocks: vec![Block::Thinking(thought), Block::ToolUse(call("a", "bash"))] },
         Speech { role: Role::User, blocks: vec![outcome(Content::text(long)), outcome(Content::Blob(blob))] },
-    ]
+    ];
+    speeches.map(Arc::new).to_vec()
 }
 
-fn bytes(speeches: &[Speech]) -> usize {
+fn bytes(speeches: &[Arc<Speech>]) -> usize {
     format!("{speeches:?}").len()
 }
 
@@ -81,7 +82,7 @@ fn a_request_for_a_summary_ends_in_the_instruction_and_changes_nothing_before_it
     assert_eq!(whole.len(), 3);
     assert_eq!(whole[..2], speeches()[..2]);
     assert_eq!(whole[2].blocks.last(), Some(&Block::Text(INSTRUCTION.to_owned())));
-    let after_a_response = request(&[Speech { role: Role::Assistant, blocks: Vec::new() }], Trim::Whole);
+    let after_a_response = request(&[Speech { role: Role::Assistant, blocks: Vec::new() }.into()], Trim::Whole);
     assert_eq!(after_a_response.last().map(|speech| (speech.role, speech.blocks.len())), Some((Role::User, 1)));
     assert_eq!(request(&[], Trim::Whole).len(), 1);
 }
@@ -94,12 +95,12 @@ fn what_the_agent_sleeps_on_is_answered_in_the_request_alone() {
     };
     let instruction = Block::Text(INSTRUCTION.to_owned());
     let calls = ["a", "b"].map(|id| Block::ToolUse(call(id, "yield"))).to_vec();
-    let mut slept = vec![Speech { role: Role::Assistant, blocks: calls }];
+    let mut slept = vec![Arc::new(Speech { role: Role::Assistant, blocks: calls })];
     let asked = request(&slept, Trim::Whole);
     let both = [outcome("a", "Still waiting."), outcome("b", "Still waiting."), instruction.clone()];
     assert_eq!((asked[0].blocks.len(), &asked[1].blocks[..]), (2, &both[..]));
 
-    slept.push(Speech { role: Role::User, blocks: vec![outcome("b", "Ignored.")] });
+    slept.push(Arc::new(Speech { role: Role::User, blocks: vec![outcome("b", "Ignored.")] }));
     let first = [outcome("a", "Still waiting."), outcome("b", "Ignored."), instruction];
     assert_eq!(request(&slept, Trim::Whole)[1].blocks, first);
 }

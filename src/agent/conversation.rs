@@ -15,7 +15,8 @@ use crate::model::render;
 /// What a model has been told and has said, since the last compaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversation {
-    speeches: Vec<Speech>,
+    /// Shared with requests that are being spelled; only the last one ever grows.
+    speeches: Vec<Arc<Speech>>,
     config: Option<Arc<SessionConfig>>,
     /// Messages that were sent and may still be consumed.
     sent: PendingMessages,
@@ -31,7 +32,7 @@ impl Conversation {
         conversation
     }
 
-    pub fn speeches(&self) -> &[Speech] {
+    pub fn speeches(&self) -> &[Arc<Speech>] {
         &self.speeches
     }
 
@@ -124,10 +125,10 @@ impl Conversation {
     /// Returns the blocks of the last speech if `role` has it, or of a new one.
     fn speech(&mut self, role: Role) -> &mut Vec<Block> {
         if self.last_role() != Some(role) {
-            self.speeches.push(Speech { role, blocks: Vec::new() });
+            self.speeches.push(Arc::new(Speech { role, blocks: Vec::new() }));
         }
         let last = self.speeches.len() - 1;
-        &mut self.speeches[last].blocks
+        &mut Arc::make_mut(&mut self.speeches[last]).blocks
     }
 
     /// Adds a result where its call stood among the calls, whenever it came in.
@@ -152,7 +153,7 @@ impl Conversation {
             speech.role == Role::User && speech.blocks.iter().any(|block| matches!(block, Block::Image(_)))
         });
         if closed {
-            self.speeches.push(Speech { role: Role::User, blocks: Vec::new() });
+            self.speeches.push(Arc::new(Speech { role: Role::User, blocks: Vec::new() }));
         }
         let messages: Vec<Message> = ids.iter().filter_map(|id| self.sent.take(*id)).collect();
         for message in messages {

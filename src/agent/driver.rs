@@ -129,6 +129,8 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
     setup.store.mend(task).await?;
     let active = on_blocking_thread(move || sessions.active(task)).await?;
     let machine = Machine::new(&active.events, setup.limits.clone(), setup.ids.clone());
+    // A run may go on for hours, and the log is as large as the conversation that was made from it.
+    drop(active);
     let run = Run {
         machine,
         requests: Arc::default(),

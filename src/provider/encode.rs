@@ -1,10 +1,11 @@
 //! A conversation as request bytes.
 //!
 //! Pure and incremental: a speech is encoded once, into a [`Segment`]; a request is the frozen configuration followed
-//! by the segments, copied. So request n costs its bytes and not another serialisation of everything before it, and
-//! what was sent once can never be spelled differently later. [`turn`] holds the rules that all wires share.
+//! by the segments, which it shares. So request n costs neither another serialisation of everything before it nor a copy of
+//! it, and what was sent once can never be spelled differently later. [`turn`] holds the rules that all wires share.
 
 pub mod names;
+pub mod pieces;
 pub mod turn;
 
 use std::io;
@@ -17,6 +18,7 @@ use crate::model::content::BlobId;
 use crate::model::conversation::{Block, Speech, Wire};
 use crate::model::event::SessionConfig;
 use crate::provider::{anthropic, openai_chat, openai_responses, scripted};
+pub use pieces::Pieces;
 
 /// Where the bytes of large results and images are kept.
 pub trait BlobSource {
@@ -138,7 +140,7 @@ pub fn encode_speech(wire: Wire, speech: &Speech, blobs: &dyn BlobSource) -> Res
 }
 
 /// Returns the request body: the configuration, then the segments.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Bytes {
+pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
     match config.wire {
         Wire::Anthropic => anthropic::body(config, segments, options),
         Wire::OpenaiResponses => openai_responses::body(config, segments, options),
@@ -148,7 +150,7 @@ pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions)
 }
 
 /// Returns the body that asks for a token count, where the wire has such a question; else what would be sent.
-pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Bytes {
+pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Pieces {
     match config.wire {
         Wire::Anthropic => anthropic::count_body(config, segments),
         Wire::OpenaiResponses | Wire::OpenaiChat | Wire::Scripted => body(config, segments, &BodyOptions::default()),
@@ -157,20 +159,24 @@ pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Bytes {
 
 /// A JSON object under construction, field by field in a fixed order.
 ///
-/// Written by hand rather than derived, because the largest field is a copy of bytes that are JSON already.
+/// Written by hand rather than derived, because the largest field is bytes that are JSON already.
 pub(crate) struct Object {
+    /// What is through.
+    pieces: Pieces,
+    /// What is being written.
     bytes: Vec<u8>,
+    is_empty: bool,
 }
 
 impl Object {
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let mut bytes = Vec::with_capacity(capacity);
         bytes.push(b'{');
-        Self { bytes }
+        Self { pieces: Pieces::default(), bytes, is_empty: true }
     }
 
     fn key(&mut self, key: &str) {
-        if self.bytes.len() > 1 {
+        if !std::mem::take(&mut self.is_empty) {
             self.bytes.push(b',');
         }
         self.bytes.push(b'"');
@@ -191,51 +197,50 @@ impl Object {
     }
 
     /// Adds an array of items that are JSON already.
-    pub(crate) fn array<'a>(&mut self, key: &str, items: impl IntoIterator<Item = &'a [u8]>) -> &mut Self {
-        self.marked_array(key, items.into_iter().map(|item| (item, None)), &[])
+    pub(crate) fn array(&mut self, key: &str, items: impl IntoIterator<Item = Bytes>) -> &mut Self {
+        self.marked_array(key, items.into_iter().map(|item| (item, None)), Bytes::new())
     }
 
     /// Adds an array of JSON items, with `mark` inserted into those that come with a place for it.
-    pub(crate) fn marked_array<'a>(
+    pub(crate) fn marked_array(
         &mut self,
         key: &str,
-        items: impl IntoIterator<Item = (&'a [u8], Option<usize>)>,
-        mark: &[u8],
+        items: impl IntoIterator<Item = (Bytes, Option<usize>)>,
+        mark: Bytes,
     ) -> &mut Self {
         self.key(key);
         self.bytes.push(b'[');
-        let start = self.bytes.len();
-        for (item, cut) in items.into_iter().filter(|(item, _)| !item.is_empty()) {
-            if self.bytes.len() > start {
-                self.bytes.push(b',');
+        self.pieces.push(std::mem::take(&mut self.bytes));
+        for (number, (mut item, cut)) in items.into_iter().filter(|(item, _)| !item.is_empty()).enumerate() {
+            if number > 0 {
+                self.pieces.push(Bytes::from_static(b","));
             }
-            let (head, tail) = item.split_at(cut.unwrap_or(item.len()));
-            self.bytes.extend_from_slice(head);
-            if cut.is_some() {
-                self.bytes.extend_from_slice(mark);
+            if let Some(cut) = cut {
+                self.pieces.push(item.split_to(cut));
+                self.pieces.push(mark.clone());
             }
-            self.bytes.extend_from_slice(tail);
+            self.pieces.push(item);
         }
         self.bytes.push(b']');
         self
     }
 
-    pub(crate) fn finish(mut self) -> Bytes {
+    pub(crate) fn finish(mut self) -> Pieces {
         self.bytes.push(b'}');
-        self.bytes.into()
+        self.pieces.push(self.bytes);
+        self.pieces
     }
 }
 
-/// Returns a capacity that a body of these parts fits in, so that assembling it allocates once.
-pub(crate) fn capacity(config: &SessionConfig, segments: &[Segment]) -> usize {
+/// Returns a capacity that what stands before the segments fits in, so that writing it allocates once.
+pub(crate) fn capacity(config: &SessionConfig) -> usize {
     let tools: usize = config
         .tools
         .iter()
         .map(|tool| tool.name.len() + tool.description.len() * 9 / 8 + tool.schema.as_str().len() + 128)
         .sum();
     let system = (config.system.stable.len() + config.system.variable.len()) * 9 / 8;
-    let messages: usize = segments.iter().map(|segment| segment.bytes.len() + 1).sum();
-    tools + system + messages + 1024
+    tools + system + 1024
 }
 
 #[cfg(test)]

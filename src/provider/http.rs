@@ -5,13 +5,13 @@
 //! not a panic. Connecting, waiting for the first byte and silence within a stream have a limit each; a response as a
 //! whole has none. Redirects are not followed, so that a key only ever goes where it was meant to go.
 
+mod body;
 mod client;
 mod outbox;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use reqwest::header::CONTENT_TYPE;
@@ -25,6 +25,7 @@ use crate::model::conversation::Wire;
 use crate::provider::catalogue::{Listed, read_list};
 use crate::provider::credential::{Credential, Route};
 use crate::provider::decode::{Decoder, json};
+use crate::provider::encode::Pieces;
 use crate::provider::error::{ApiError, ErrorClass, classify, classify_event};
 use crate::provider::http::outbox::Outbox;
 use crate::provider::response::{Response, Signal};
@@ -195,7 +196,7 @@ impl HttpProvider {
     async fn send(
         &self,
         route: Route,
-        body: Option<Bytes>,
+        body: Option<Pieces>,
         extra: Option<(&'static str, &'static str)>,
         deadline: Instant,
         cancel: &CancellationToken,
@@ -208,7 +209,7 @@ impl HttpProvider {
         let client = self.client.get_or_try_init(async || client::build(&url, self.timeouts.connect)).await?;
         let headers = client::headers(&self.credential)?;
         let mut request = match body {
-            Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body),
+            Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body::of(body)),
             None => client.get(url),
         };
         if let Some((name, value)) = extra {
@@ -251,7 +252,7 @@ impl HttpProvider {
         }
     }
 
-    async fn answer(&self, route: Route, body: Option<Bytes>, cancel: &CancellationToken) -> Result<Value, ApiError> {
+    async fn answer(&self, route: Route, body: Option<Pieces>, cancel: &CancellationToken) -> Result<Value, ApiError> {
         let deadline = Instant::now() + self.timeouts.first_byte;
         let response = self.send(route, body, None, deadline, cancel).await?;
         let body = self.whole(response, deadline, cancel).await?;
@@ -266,10 +267,9 @@ impl HttpProvider {
 
 /// Returns a name for a request that no other of its conversation has. Each is longer than the one before, so the size
 /// and the end tell them apart; reading three megabytes for it every turn would cost more than all else.
-fn salt(body: &[u8]) -> String {
-    let end = &body[body.len().saturating_sub(SALTED)..];
+fn salt(body: &Pieces) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&(body.len() as u64).to_le_bytes()).update(end);
+    hasher.update(&(body.len() as u64).to_le_bytes()).update(&body.end(SALTED));
     hasher.finalize().to_hex()[..16].to_owned()
 }
 

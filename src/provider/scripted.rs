@@ -91,14 +91,15 @@ impl Provider for ScriptedProvider {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
         async move {
-            let request = request::Request::read(&call.body)?;
+            let body = call.body.whole();
+            let request = request::Request::read(&body)?;
             let invalid = |problem: String| ApiError::new(ErrorClass::InvalidRequest, problem);
             let step = select::step(&self.scenario, &request).map_err(invalid)?;
             // Only a step that fails counts: nothing else may depend on what happened in this process.
-            let attempt = if step.errors.is_empty() { 0 } else { self.attempt(&call.body) };
+            let attempt = if step.errors.is_empty() { 0 } else { self.attempt(&body) };
             let error = step.errors.get(attempt).copied();
             let player = play::Player { signals, cancel, pacing: step.pacing.scaled(self.pace) };
-            player.play(&step.answer, error, request.usage(&call.config, &call.body, &step.answer)).await
+            player.play(&step.answer, error, request.usage(&call.config, &body, &step.answer)).await
         }
         .boxed()
     }

@@ -87,7 +87,7 @@ pub fn segments(wire: Wire, speeches: &[Speech], blobs: &Blobs) -> Vec<Segment> 
 /// Returns the streaming request for a conversation, as text.
 pub fn request(config: &SessionConfig, speeches: &[Speech], blobs: &Blobs) -> String {
     let body = body(config, &segments(config.wire, speeches, blobs), &BodyOptions::streaming());
-    String::from_utf8(body.to_vec()).unwrap()
+    String::from_utf8(body.whole().to_vec()).unwrap()
 }
 
 /// Returns the stream that these events make, with names where `type` gives one.

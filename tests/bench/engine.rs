@@ -129,7 +129,7 @@ impl Provider for AtOnce {
         _: CancellationToken,
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
         Box::pin(async move {
-            let number = self.number(&call.body);
+            let number = self.number(&call.body.whole());
             if number == 0 {
                 self.all.wait().await;
                 self.begun

@@ -141,7 +141,7 @@ impl Stand {
         let client = mxd::net::client(&url.parse()?, Duration::from_secs(5), |builder| builder)?;
         for end in (1..=self.segments.len()).step_by(2) {
             let body = body(&self.config, &self.segments[..end], &BodyOptions::streaming());
-            let answer = client.post(&url).header("content-type", "application/json").body(body).send().await?;
+            let answer = client.post(&url).header("content-type", "application/json").body(body.whole()).send().await?;
             std::hint::black_box(answer.bytes().await?);
         }
         Ok(())

@@ -31,8 +31,6 @@ pub enum Unit {
     NanosPerTurn,
     #[serde(rename = "ns per call")]
     NanosPerCall,
-    #[serde(rename = "times a copy")]
-    TimesACopy,
     #[serde(rename = "times")]
     Count,
     #[serde(rename = "processors")]
@@ -160,7 +158,6 @@ impl fmt::Display for Unit {
             Self::NanosPerEvent => "ns per event",
             Self::NanosPerTurn => "ns per turn",
             Self::NanosPerCall => "ns per call",
-            Self::TimesACopy => "times a copy",
             Self::Count => "times",
             Self::Processors => "processors",
         })

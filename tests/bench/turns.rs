@@ -230,12 +230,10 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
     }
 }
 
-/// Building a request must cost its bytes, however long the conversation is. A copy itself costs more for each byte
-/// once it no longer fits a cache, so what grows is looked for in what building costs beyond a copy.
+/// A request shares its bytes with the conversation, so a piece of it costs the same however many there are.
 fn growth_rows(report: &mut Report) -> Outcome {
     let per_byte = "request, cost per byte at 1,000 turns against 100".to_owned();
-    let beyond = "request, cost beyond a copy at 1,000 turns against 100".to_owned();
-    if !report.wants(&per_byte) && !report.wants(&beyond) {
+    if !report.wants(&per_byte) {
         return Ok(());
     }
     let config = SessionConfig { wire: Wire::Anthropic, max_output: 8_000, ..SessionConfig::default() };
@@ -243,12 +241,6 @@ fn growth_rows(report: &mut Report) -> Outcome {
     let build = |count: usize, times: usize| -> Outcome {
         for _ in 0..times {
             std::hint::black_box(body(&config, &segments[..count], &BodyOptions::streaming()));
-        }
-        Ok(())
-    };
-    let copy = |bytes: &[u8], times: usize| -> Outcome {
-        for _ in 0..times {
-            std::hint::black_box(std::hint::black_box(bytes).to_vec());
         }
         Ok(())
     };
@@ -261,19 +253,6 @@ fn growth_rows(report: &mut Report) -> Outcome {
         unit: Unit::NanosPerCall,
         ratio: 1.0 / result.speed,
         against: "ten requests of a tenth of the length".to_owned(),
-        target: Target::None,
-    })?;
-    let bytes = |count: usize| body(&config, &segments[..count], &BodyOptions::streaming());
-    let (whole, tenth) = (bytes(2_000), bytes(200));
-    let long = paired(|| build(2_000, 40), || copy(&whole, 40))?;
-    let short = paired(|| build(200, 400), || copy(&tenth, 400))?;
-    report.add(&Row {
-        what: beyond,
-        ours: 1.0 / long.speed,
-        limit: 1.0 / short.speed,
-        unit: Unit::TimesACopy,
-        ratio: short.speed / long.speed,
-        against: "ten requests of a tenth of the length, each against a copy of its own bytes".to_owned(),
         target: Target::AtMost(1.3),
     })
 }

@@ -30,9 +30,9 @@ pub(super) struct Draft {
     config: Arc<SessionConfig>,
     /// How many speeches are spelled already.
     kept: usize,
-    new: Vec<Speech>,
+    new: Vec<Arc<Speech>>,
     /// What takes the place of everything from the given speech on, in this request alone.
-    instead: Option<(usize, Vec<Speech>)>,
+    instead: Option<(usize, Vec<Arc<Speech>>)>,
     /// Nothing: a count is wanted.
     options: Option<BodyOptions>,
 }
@@ -65,7 +65,7 @@ impl Requests {
     /// Returns the next request, with what of it has to be spelled.
     pub(super) fn draft(&mut self, conversation: &Conversation, config: &Arc<SessionConfig>, wanted: Wanted) -> Draft {
         let speeches = conversation.speeches();
-        let unchanged = |(speech, blocks): (&Speech, &usize)| speech.blocks.len() == *blocks;
+        let unchanged = |(speech, blocks): (&Arc<Speech>, &usize)| speech.blocks.len() == *blocks;
         let kept = if self.is_of(config) {
             speeches.iter().zip(&self.blocks).take_while(|pair| unchanged(*pair)).count()
         } else {

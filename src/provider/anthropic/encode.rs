@@ -4,7 +4,6 @@
 //! lifetimes that never grow along the prefix. A thought goes back byte for byte if Anthropic signed or sealed it;
 //! any other thought becomes text, for the API refuses an unsigned one.
 
-use bytes::Bytes;
 use serde::Serialize;
 
 use crate::base::Json;
@@ -13,7 +12,7 @@ use crate::model::event::{CacheLife, SessionConfig};
 use crate::model::tool::ToolSpec;
 use crate::provider::encode::names::legal;
 use crate::provider::encode::turn::{Picture, ToolImages, UserTurn, foreign_thought, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Segment, capacity};
+use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
 
 /// The longest tool name and call id that the API takes.
 pub const NAME_LIMIT: usize = 128;
@@ -183,9 +182,9 @@ fn foreign_text(block: &Block) -> Option<String> {
 }
 
 /// Returns the request for a response.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Bytes {
+pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
     let max_output = options.max_output.unwrap_or(config.max_output).max(1);
-    let mut body = Object::with_capacity(capacity(config, segments));
+    let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model).field("max_tokens", &max_output);
     if options.stream {
         body.field("stream", &true);
@@ -196,8 +195,8 @@ pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions)
 }
 
 /// Returns the request for a token count: the same prompt without what only concerns the answer.
-pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Bytes {
-    let mut body = Object::with_capacity(capacity(config, segments));
+pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Pieces {
+    let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model);
     think(&mut body, config, config.max_output);
     prefix_and_messages(&mut body, config, segments);
@@ -266,9 +265,9 @@ fn prefix_and_messages(body: &mut Object, config: &SessionConfig, segments: &[Se
     let marked = marks(segments);
     let parts = segments.iter().enumerate().filter(|(_, segment)| !segment.is_empty()).map(|(index, segment)| {
         let cut = segment.mark().filter(|_| marked.contains(&Some(index)));
-        (segment.bytes().as_ref(), cut)
+        (segment.bytes().clone(), cut)
     });
-    body.marked_array("messages", parts, mark.as_bytes());
+    body.marked_array("messages", parts, mark.into());
 }
 
 fn tools(tools: &[ToolSpec], mark: CacheControl) -> Vec<ToolWithName<'_>> {

@@ -110,7 +110,7 @@ fn a_speech_without_anything_to_say_is_left_out() {
     let speeches = [user(vec![text("hi")]), assistant(vec![text("\t")]), user(vec![text("again")])];
     let segments = segments(Wire::Anthropic, &speeches, &Blobs::default());
     assert!(segments[1].is_empty());
-    let body = super::body(&config(Wire::Anthropic), &segments, &BodyOptions::default());
+    let body = super::body(&config(Wire::Anthropic), &segments, &BodyOptions::default()).whole();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(value["messages"].as_array().unwrap().len(), 2);
     assert!(value.get("stream").is_none());
@@ -143,7 +143,7 @@ fn effort_is_a_word_or_a_budget_or_off() {
     let mut thinking = |effort: &str, max_output: Option<u64>| {
         config.effort = Some(effort.to_owned());
         let options = BodyOptions { max_output, ..BodyOptions::default() };
-        let value: serde_json::Value = serde_json::from_slice(&super::body(&config, &[], &options)).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&super::body(&config, &[], &options).whole()).unwrap();
         (value["thinking"].to_string(), value["output_config"].to_string())
     };
     assert_eq!(
@@ -160,9 +160,9 @@ fn effort_is_a_word_or_a_budget_or_off() {
 fn counting_asks_about_the_same_prompt_without_the_answer() {
     let config = config(Wire::Anthropic);
     let segments = segments(Wire::Anthropic, &[user(vec![text("hi")])], &Blobs::default());
-    let count: serde_json::Value = serde_json::from_slice(&super::count_body(&config, &segments)).unwrap();
+    let count: serde_json::Value = serde_json::from_slice(&super::count_body(&config, &segments).whole()).unwrap();
     let full: serde_json::Value =
-        serde_json::from_slice(&super::body(&config, &segments, &BodyOptions::streaming())).unwrap();
+        serde_json::from_slice(&super::body(&config, &segments, &BodyOptions::streaming()).whole()).unwrap();
     for key in ["model", "tools", "system", "messages"] {
         assert_eq!(count[key], full[key], "{key}");
     }

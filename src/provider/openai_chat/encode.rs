@@ -16,7 +16,7 @@ use crate::model::event::SessionConfig;
 use crate::model::tool::ToolSpec;
 use crate::provider::encode::names::legal;
 use crate::provider::encode::turn::{ToolImages, UserTurn, foreign_thought, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Segment, capacity};
+use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
 use crate::provider::openai_responses::reasons;
 
 /// The longest tool name that is safe on every server.
@@ -176,12 +176,12 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
 }
 
 /// Returns the request for a response.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Bytes {
+pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
     #[derive(Serialize)]
     struct StreamOptions {
         include_usage: bool,
     }
-    let mut body = Object::with_capacity(capacity(config, segments));
+    let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model);
     // The vendor's reasoning models refuse the old word, most other servers do not know the new one.
     let limit = if reasons(config) && is_vendors_own(&config.model) { "max_completion_tokens" } else { "max_tokens" };
@@ -198,7 +198,7 @@ pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions)
     let system = system(config);
     body.array(
         "messages",
-        system.iter().map(Vec::as_slice).chain(segments.iter().map(|segment| segment.bytes().as_ref())),
+        system.into_iter().map(Bytes::from).chain(segments.iter().map(|segment| segment.bytes().clone())),
     );
     body.finish()
 }

@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -17,7 +16,7 @@ use crate::model::event::SessionConfig;
 use crate::model::tool::ToolSpec;
 use crate::provider::encode::names::legal;
 use crate::provider::encode::turn::{ToolImages, UserTurn, foreign_thought, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Segment, capacity};
+use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
 
 /// The longest tool name and call id that the API takes.
 pub const NAME_LIMIT: usize = 64;
@@ -164,14 +163,14 @@ pub(crate) fn reasons(config: &SessionConfig) -> bool {
 }
 
 /// Returns the request for a response.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Bytes {
+pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
     #[derive(Serialize)]
     struct Reasoning<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         effort: Option<&'a str>,
         summary: &'static str,
     }
-    let mut body = Object::with_capacity(capacity(config, segments));
+    let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model);
     body.field("max_output_tokens", &options.max_output.unwrap_or(config.max_output).max(LEAST_OUTPUT));
     if options.stream {
@@ -193,7 +192,7 @@ pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions)
         body.field("tools", &config.tools.iter().map(Tool::from).collect::<Vec<_>>());
         body.field("parallel_tool_calls", &true);
     }
-    body.array("input", segments.iter().map(|segment| segment.bytes().as_ref()));
+    body.array("input", segments.iter().map(|segment| segment.bytes().clone()));
     body.finish()
 }
 

@@ -93,7 +93,7 @@ fn only_models_that_reason_are_asked_for_their_reasoning() {
 #[test]
 fn tiny_limits_and_cache_keys_are_spelled_as_the_api_wants() {
     let options = BodyOptions { stream: false, max_output: Some(1), cache_key: Some("task".to_owned()) };
-    let body = super::body(&config(Wire::OpenaiResponses), &[], &options);
+    let body = super::body(&config(Wire::OpenaiResponses), &[], &options).whole();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(value["max_output_tokens"], 16);
     assert_eq!(value["prompt_cache_key"], "task");

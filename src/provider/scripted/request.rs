@@ -1,6 +1,5 @@
 //! The scripted wire: a conversation in our own words, as compact as a script needs it, and what it would cost.
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::base::Json;
@@ -8,7 +7,7 @@ use crate::model::conversation::{Block, Role, Speech};
 use crate::model::event::{CacheLife, SessionConfig};
 use crate::model::usage::Tokens;
 use crate::provider::encode::turn::{ToolImages, UserTurn, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Segment, capacity};
+use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
 use crate::provider::error::{ApiError, ErrorClass};
 use crate::provider::scripted::select::Answer;
 
@@ -60,13 +59,13 @@ pub fn encode_speech(speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment,
 }
 
 /// Returns the request.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Bytes {
-    let mut body = Object::with_capacity(capacity(config, segments));
+pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
+    let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model);
     body.field("max_output", &options.max_output.unwrap_or(config.max_output));
     body.field("tools", &config.tools);
     body.field("system", &format!("{}\n\n{}", config.system.stable, config.system.variable));
-    body.array("messages", segments.iter().map(|segment| segment.bytes().as_ref()));
+    body.array("messages", segments.iter().map(|segment| segment.bytes().clone()));
     body.finish()
 }
 

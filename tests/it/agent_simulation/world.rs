@@ -56,7 +56,7 @@ pub struct World {
     pub sent: BTreeSet<MessageId>,
     pub withdrawn: BTreeSet<MessageId>,
     /// The conversation as it was last sent, in this segment.
-    pub last_request: Vec<Speech>,
+    pub last_request: Vec<Arc<Speech>>,
     pub epoch: usize,
     /// The world stops causing trouble and lets everything finish.
     calm: bool,
