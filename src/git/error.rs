@@ -102,5 +102,7 @@ impl From<Error> for Fault {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
+    // Boxed, so that there is one kind of task for each result and not one for each of seventy callers.
+    let work: Box<dyn FnOnce() -> Result<T, Error> + Send> = Box::new(work);
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::CutOff))
 }

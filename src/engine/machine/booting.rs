@@ -41,6 +41,8 @@ impl Machine {
         }
         for task in tasks {
             self.reconsider(now, task);
+            // A crash may have come between a summary and the tree that says that it was only that.
+            self.finish_again(now, task);
         }
         self.finish_rounds(now);
         self.ask_about_servers();

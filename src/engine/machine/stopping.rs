@@ -94,8 +94,9 @@ impl Machine {
     fn stop_sleeper(&mut self, task: TaskId) -> bool {
         let Some(life) = self.lives.get(&task).filter(|life| life.run.is_none()) else { return false };
         let sleeps = self.status(task) == Some(Status::InProgress) && life.state.turns.voice.is_some();
-        // Where agents may start, it would have begun.
-        let begins = self.limits.hold && self.owes_work(task) && self.blocking_ask(task).is_none();
+        // Where agents may start, and the disk may be written, it would have begun.
+        let waits = self.limits.hold || life.tries_again;
+        let begins = waits && self.owes_work(task) && self.blocking_ask(task).is_none();
         let stops = (sleeps || begins) && !self.is_completing(task);
         if stops {
             self.put_to_rest(task);

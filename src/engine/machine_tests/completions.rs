@@ -113,6 +113,23 @@ fn a_summary_of_a_finished_task_leaves_it_finished_and_wakes_nobody_above() {
 }
 
 #[test]
+fn a_summary_of_a_finished_task_leaves_it_finished_though_the_program_dies_before_the_tree_says_so() {
+    let (mut rig, root, task) = at_work();
+    rig.exit(task, &Exit::DonePassed);
+    rig.start(root);
+    rig.rest(root);
+    let _ = rig.command(Command::Compact { task });
+    rig.feed(Input::Launched { task, model: "m".to_owned() });
+    let wishes = rig.messages(task).iter().filter(|said| said.from == Source::Compact).map(|said| said.id).collect();
+    rig.run_writes(task, vec![MessagesConsumed { ids: wishes }.into()]);
+    rig.saves = Mood::Sleeps;
+    rig.rest(task);
+    assert_eq!(rig.tree.get(task).unwrap().status, Status::InProgress, "the disk does not know yet");
+    rig.crash();
+    assert_told_once(&rig, root, task, "after a restart");
+}
+
+#[test]
 fn a_timer_in_the_middle_of_a_completion_does_not_double_it() {
     for moment in 0..5 {
         let (mut rig, root, task) = at_work();
