@@ -357,6 +357,21 @@ fn what_is_stopped_before_agents_may_start_does_not_begin_when_they_may() {
 }
 
 #[test]
+fn what_is_stopped_while_the_disk_refuses_it_does_not_begin_when_the_disk_takes_again() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make(root, "Task");
+    rig.saves = Mood::Sleeps;
+    rig.send(task, "begin");
+    rig.refuse_held();
+    assert_eq!(rig.status(task), Status::Pending, "the disk did not take that it begins");
+    rig.effects.clear();
+    rig.command(Command::Stop { scope: StopScope::Task(task) });
+    rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+    assert!(!rig.launched().contains(&task));
+}
+
+#[test]
 fn what_the_person_stopped_says_so_and_who_waits_for_it_is_stalled() {
     let mut rig = Rig::new();
     let root = rig.root();
