@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::base::{Fault, TaskId};
+use crate::base::{Fault, TaskId, disk};
 use crate::process::StartError;
 
 /// Why something in a repository was not done.
@@ -20,7 +20,7 @@ pub enum Error {
     TooMuch { call: String, cap: usize },
     #[error("git cannot read {}: {message}", .path.display())]
     Read { path: PathBuf, message: String },
-    #[error("cannot {what} {}: {source}", .path.display())]
+    #[error("cannot {what} {}: {}", .path.display(), disk::sentence(.source))]
     Disk { what: &'static str, path: PathBuf, source: io::Error },
     #[error("there is no branch \"{0}\"; it may have been renamed or deleted")]
     NoBranch(String),
@@ -57,6 +57,15 @@ impl Error {
                 let half_made = said.contains("failed to read") && said.contains("/worktrees/");
                 locked || half_made || said.contains("cannot lock ref") || said.contains("could not lock")
             }
+            _ => false,
+        }
+    }
+
+    /// Tells whether the disk refused: the same may succeed when it takes again.
+    pub fn is_refusal_of_disk(&self) -> bool {
+        match self {
+            Self::Disk { source, .. } => disk::refuses(source),
+            Self::Failed { said: words, .. } | Self::Read { message: words, .. } => disk::refuses_in_words(words),
             _ => false,
         }
     }

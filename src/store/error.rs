@@ -3,12 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::{EventId, Fault, TaskId};
+use crate::base::{EventId, Fault, TaskId, disk};
 
 /// A failure of the store. Nothing was acknowledged.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot {action} {}: {}", .path.display(), sentence(.source))]
+    #[error("cannot {action} {}: {}", .path.display(), disk::sentence(.source))]
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("an event of {bytes} bytes is larger than the {limit} a session line may have; put its content in a blob")]
     TooLong { bytes: usize, limit: usize },
@@ -35,17 +35,6 @@ pub enum StoreError {
 
 fn kept_at(backup: Option<&Path>) -> String {
     backup.map(|path| format!("; a copy is kept in {}", path.display())).unwrap_or_default()
-}
-
-/// Returns the cause in words a person can act on, where the system's own are cryptic.
-fn sentence(source: &io::Error) -> String {
-    match source.kind() {
-        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
-        io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => source.to_string(),
-    }
 }
 
 impl StoreError {

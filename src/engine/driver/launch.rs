@@ -120,7 +120,7 @@ async fn begun(parts: &Arc<Parts>, task: TaskId) -> Result<Begun, LaunchFailure>
     });
     match read.await {
         Ok(Ok(begun)) => Ok(begun),
-        Ok(Err(error)) => Err(LaunchFailure::Refused(error.to_string())),
+        Ok(Err(error)) => Err(refused_by_store(&error)),
         Err(error) => Err(LaunchFailure::Refused(error.to_string())),
     }
 }
@@ -135,7 +135,14 @@ pub(super) async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> R
         at: parts.clock.now(),
     };
     let kept = parts.store.submit(task, None, vec![message.into()]).await;
-    kept.map(|_| ()).map_err(|error| LaunchFailure::Refused(error.to_string()))
+    kept.map(|_| ()).map_err(|error| refused_by_store(&error))
+}
+
+fn refused_by_store(error: &StoreError) -> LaunchFailure {
+    match error {
+        StoreError::Io { .. } => LaunchFailure::Disk(error.to_string()),
+        _ => LaunchFailure::Refused(error.to_string()),
+    }
 }
 
 fn setup(

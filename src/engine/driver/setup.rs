@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::launch::ready_mark;
 use super::{Incoming, Parts};
-use crate::base::{TaskId, text};
+use crate::base::{TaskId, disk, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
 use crate::engine::update::{Level, Notice, Update};
@@ -40,6 +40,7 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
             "there is no branch \"{branch}\" any more, from which work starts in this project; quit, and name another one with \
              `mxd init --base BRANCH`"
         )),
+        error if error.is_refusal_of_disk() => LaunchFailure::Disk(error.to_string()),
         error => LaunchFailure::Refused(error.to_string()),
     };
     step("making the worktree");
@@ -70,7 +71,7 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
             Hook::Skip => {}
         }
         std::fs::write(&mark, b"")
-            .map_err(|error| LaunchFailure::Refused(format!("cannot write {}: {error}", mark.display())))?;
+            .map_err(|error| refused_file("write", &mark, &error))?;
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })
@@ -103,10 +104,15 @@ async fn reopened(parts: &Parts, wanted: &Wanted) -> Result<Option<String>, crat
 fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {
     match std::fs::remove_file(mark) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(LaunchFailure::Refused(format!("cannot remove {}: {error}", mark.display())))
+            Err(refused_file("remove", mark, &error))
         }
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+fn refused_file(what: &str, file: &Path, error: &std::io::Error) -> LaunchFailure {
+    let said = format!("cannot {what} {}: {}", file.display(), disk::sentence(error));
+    if disk::refuses(error) { LaunchFailure::Disk(said) } else { LaunchFailure::Refused(said) }
 }
 
 /// Runs the hook of the checkout `from` in a new worktree, with its output on the screen. Without a hook nothing happens.

@@ -14,6 +14,8 @@ use crate::model::task::Status;
 
 /// How long to wait before something that the disk refused is tried again, and how long at most.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// What has happened to a run whose session the disk refuses.
+const SESSION_REFUSED: &str = "the run ended because its session could not be written";
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Machine {
@@ -45,7 +47,7 @@ impl Machine {
                 self.tell_of_rest(now, task);
             }
             Ok(Ending::Exited(Exit::Interrupted(reason))) => self.interrupted(now, task, &reason),
-            Err(reason) => self.disk_refused(now, task, &reason),
+            Err(reason) => self.disk_refused(now, task, SESSION_REFUSED, &reason),
         }
         self.run_is_gone(now, task);
     }
@@ -53,7 +55,7 @@ impl Machine {
     fn interrupted(&mut self, now: Timestamp, task: TaskId, reason: &InterruptReason) {
         match reason {
             InterruptReason::Stopped | InterruptReason::Quit | InterruptReason::TaskGone => {}
-            InterruptReason::Storage(reason) => self.disk_refused(now, task, reason),
+            InterruptReason::Storage(reason) => self.disk_refused(now, task, SESSION_REFUSED, reason),
             InterruptReason::Internal(reason) | InterruptReason::Provider(reason) => {
                 self.give_up_until_answered(now, task, "was broken off", reason);
             }
@@ -62,11 +64,11 @@ impl Machine {
         }
     }
 
-    fn disk_refused(&mut self, now: Timestamp, task: TaskId, reason: &str) {
+    /// Says what the disk refused and why, and tries again when it may take it.
+    pub(super) fn disk_refused(&mut self, now: Timestamp, task: TaskId, what: &str, reason: &str) {
         let pause = pause_after(self.life(task).refusals);
         let text = format!(
-            "the run ended because its session could not be written: {reason}; nothing that was kept is lost, and it is tried \
-             again in {} s",
+            "{what}: {reason}; nothing that was kept is lost, and it is tried again in {} s",
             pause.as_secs()
         );
         self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));

@@ -205,6 +205,8 @@ pub enum Input {
 pub enum LaunchFailure {
     /// Something is not as it must be: the sentence says what and what to do.
     Refused(String),
+    /// The disk refused something: it may take it later.
+    Disk(String),
     /// The worktree's setup hook did not succeed.
     SetupHook { exit: String, output: String },
     /// The person stopped it.

@@ -236,6 +236,7 @@ impl Machine {
         match failure {
             _ if stopped => self.put_to_rest(task),
             LaunchFailure::Cancelled => {}
+            LaunchFailure::Disk(reason) => self.disk_refused(now, task, "it could not be started", &reason),
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
             LaunchFailure::Refused(reason) => {
                 self.give_up_until_answered(now, task, "could not be started", &reason);

@@ -68,7 +68,14 @@ fn refuse(call: usize, (errno, words): (&'static str, &str)) -> bool {
     let seen = running.seen.clone();
     let ran = running.end();
     // A start that is refused ends, and says why.
-    assert!(ran.code == 0 || (!named && ran.err.contains(words)), "it returned {}: {}", ran.code, ran.err);
+    let told = || seen.iter().filter(|line| line["update"] == "notice" || line["event"]["type"] == "ask_raised");
+    assert!(
+        ran.code == 0 || (!named && ran.err.contains(words)),
+        "it returned {}: {}\n{:#?}",
+        ran.code,
+        ran.err,
+        told().collect::<Vec<_>>()
+    );
     assert_eq!(falsely_acknowledged(&shop, &seen), [] as [Value; 0]);
     shop.keep(&[]);
     assert_eq!(&shop.settle(), &undisturbed().0);
