@@ -4,6 +4,11 @@
 //! `MXD_UPDATE_SNAPSHOTS=1` keeps what is drawn now. A kept picture has the text, then for each row the runs of styles by
 //! letter, then what each letter stands for in true colour, in sixteen colours and in none.
 
+#[path = "gallery_tests/setup.rs"]
+mod setup;
+#[path = "gallery_tests/work.rs"]
+mod work;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +25,7 @@ use crate::term::Terminal;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::setup::Offered;
 use crate::ui::testing::{Ids, Screen, snapshot, story};
-use crate::ui::{Effect, Msg, ProjectChoice, Settings, review};
+use crate::ui::{Cx, Effect, Msg, ProjectChoice, Settings, review};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 const DEPTHS: [ColourDepth; 3] = [ColourDepth::True, ColourDepth::Ansi16, ColourDepth::None];
@@ -112,6 +117,9 @@ const SCENES: &[Scene] = &[
     ("search", |screen| {
         login(screen);
         screen.keys("esc enter /").typed("cargo").keys("enter");
+        while screen.model.next_tick(screen.now).is_some_and(|at| at <= screen.now) {
+            screen.msg(Msg::Tick);
+        }
     }),
     ("selecting", |screen| {
         login(screen);
@@ -349,13 +357,7 @@ fn login(screen: &mut Screen) {
 fn reviewed(screen: &mut Screen) {
     login(screen);
     screen.keys("esc d");
-    let asked = screen.effects.iter().rev().find_map(|effect| match effect {
-        Effect::LoadDiff { task, request } => Some((*task, *request)),
-        _ => None,
-    });
-    let (task, request) = asked.unwrap();
-    let answer = Ok(review::testing::answer(review::testing::files()));
-    screen.msg(Msg::Diff { task, request, answer });
+    work::answer_diff(screen, review::testing::answer(review::testing::files()));
     if screen.size.0 >= 100 {
         screen.keys("tab tab");
     }
@@ -375,11 +377,10 @@ fn change(screen: &mut Screen, task: crate::base::TaskId, with: impl FnOnce(&mut
     screen.engine(Update::Task { task: Box::new(view) });
 }
 
-/// Draws what `screen` shows on a terminal and returns the terminal.
-fn drawn(screen: &Screen) -> vt100::Parser {
-    let (columns, rows) = screen.size;
+/// Draws on a terminal and returns the terminal.
+fn drawn((columns, rows): (u16, u16), draw: impl FnOnce(&mut ratatui::Frame<'_>)) -> vt100::Parser {
     let (mut terminal, person) = Terminal::staged(columns, rows);
-    terminal.draw(|frame| screen.draw(frame));
+    terminal.draw(draw);
     let cells = |count| std::num::NonZeroU16::new(count).unwrap();
     let mut emulator = vt100::Parser::new(cells(rows), cells(columns), 0);
     person.frames().iter().for_each(|(_, bytes)| emulator.process(bytes));
@@ -415,14 +416,42 @@ fn letter(number: usize) -> String {
     if number < letters.len() { last.to_string() } else { format!("{}{last}", letter(number / letters.len() - 1)) }
 }
 
-/// Returns what is kept of a screen.
-fn picture(screen: &mut Screen) -> String {
-    let mut emulators = Vec::new();
-    for depth in DEPTHS {
-        screen.theme = Theme::standard(Appearance::Dark, depth, &Glyphs::UNICODE);
+/// Returns what is shown of a scene in each depth.
+fn scene(arrange: fn(&mut Screen), size: (u16, u16)) -> String {
+    let mut screen = Screen::new(size.0, size.1);
+    arrange(&mut screen);
+    picture(size, |theme| {
+        screen.theme = theme;
         screen.msg(Msg::ThemeChanged);
-        emulators.push(drawn(screen));
-    }
+        drawn(size, |frame| screen.draw(frame))
+    })
+}
+
+/// Returns what is shown of a page of the set-up in each depth.
+fn page(arrange: fn() -> crate::ui::setup::State, size: (u16, u16)) -> String {
+    let state = arrange();
+    picture(size, |theme| {
+        let (now, zone) = (crate::base::Timestamp::from_millis(0), jiff::tz::TimeZone::UTC);
+        let cx = Cx { now, size, theme: &theme, zone: &zone };
+        drawn(size, |frame| crate::ui::setup::view(&state, &cx, frame))
+    })
+}
+
+/// Returns every picture by its name.
+fn pictures(size: (u16, u16)) -> impl Iterator<Item = (&'static str, String)> {
+    let scenes = SCENES.iter().chain(work::SCENES).map(move |(name, arrange)| (*name, scene(*arrange, size)));
+    scenes.chain(setup::PAGES.iter().map(move |(name, arrange)| (*name, page(*arrange, size))))
+}
+
+fn names() -> Vec<&'static str> {
+    let scenes = SCENES.iter().chain(work::SCENES).map(|(name, _)| *name);
+    scenes.chain(setup::PAGES.iter().map(|(name, _)| *name)).collect()
+}
+
+/// Returns what is kept of a picture.
+fn picture(size: (u16, u16), show: impl FnMut(Theme) -> vt100::Parser) -> String {
+    let themes = DEPTHS.map(|depth| Theme::standard(Appearance::Dark, depth, &Glyphs::UNICODE));
+    let emulators: Vec<_> = themes.into_iter().map(show).collect();
     let mut picture = text(&emulators[0]);
     for emulator in &emulators[1..] {
         assert_eq!(text(emulator), picture, "colours change no word");
@@ -430,9 +459,9 @@ fn picture(screen: &mut Screen) -> String {
     let mut styles: Vec<Vec<String>> = Vec::new();
     picture.push_str("---\n");
     let mut before = String::new();
-    for y in 0..screen.size.1 {
+    for y in 0..size.1 {
         let mut runs: Vec<(usize, usize)> = Vec::new();
-        for x in 0..screen.size.0 {
+        for x in 0..size.0 {
             let cell = |emulator: &vt100::Parser| style(emulator.screen().cell(y, x).unwrap());
             let triple: Vec<_> = emulators.iter().map(cell).collect();
             let known = styles.iter().position(|known| *known == triple).unwrap_or_else(|| {
@@ -464,10 +493,7 @@ fn check(columns: u16, rows: u16) {
     let _inside = runtime.enter();
     let update = std::env::var_os("MXD_UPDATE_SNAPSHOTS").is_some();
     let mut different = Vec::new();
-    for (name, arrange) in SCENES {
-        let mut screen = Screen::new(columns, rows);
-        arrange(&mut screen);
-        let now = picture(&mut screen);
+    for (name, now) in pictures((columns, rows)) {
         let path = folder().join(format!("{name}-{columns}x{rows}.txt"));
         if update {
             std::fs::create_dir_all(folder()).unwrap();
@@ -500,14 +526,14 @@ fn every_pane_and_state_looks_as_kept_at_200x60() {
 
 #[test]
 fn nothing_is_kept_that_no_scene_draws() {
-    let wanted: BTreeSet<_> = SCENES
+    let wanted: BTreeSet<_> = names()
         .iter()
-        .flat_map(|(name, _)| SIZES.iter().map(move |(columns, rows)| format!("{name}-{columns}x{rows}.txt")))
+        .flat_map(|name| SIZES.iter().map(move |(columns, rows)| format!("{name}-{columns}x{rows}.txt")))
         .collect();
     let kept: BTreeSet<_> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(wanted, kept);
-    assert_eq!(SCENES.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().len(), SCENES.len(), "names are unique");
+    assert_eq!(names().into_iter().collect::<BTreeSet<_>>().len(), names().len(), "names are unique");
 }

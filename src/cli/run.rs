@@ -299,7 +299,7 @@ impl Front {
         let is_known = |task: &TaskId| self.views.get(task).is_some_and(|view| view.activity == Activity::Stopped);
         for (last, (chain, reason)) in stalls.into_iter().filter(|(last, _)| !is_known(last)) {
             let titles: Vec<String> = chain.iter().map(|task| self.title(*task)).collect();
-            out.line(&format!("stalled: {}: {reason}", titles.join(" → ")))?;
+            out.line(&format!("stuck: {}: {reason}", titles.join(" → ")))?;
             out.line(&format!("    mxd send {} TEXT", last.short()))?;
         }
         Ok(())

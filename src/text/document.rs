@@ -12,6 +12,17 @@ pub struct Document {
     runs: Vec<(usize, Ink)>,
 }
 
+#[cfg(test)]
+thread_local! {
+    static PUSHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Returns how many bytes have been made part of documents, for tests that count work.
+#[cfg(test)]
+pub fn pushed() -> usize {
+    PUSHED.with(std::cell::Cell::get)
+}
+
 impl Document {
     /// Returns text of one kind, made visible.
     pub fn plain(text: &str, ink: impl Into<Ink>) -> Self {
@@ -25,6 +36,8 @@ impl Document {
         if text.is_empty() {
             return;
         }
+        #[cfg(test)]
+        PUSHED.with(|pushed| pushed.set(pushed.get() + text.len()));
         self.text.push_str(text);
         match self.runs.last_mut() {
             Some((end, last)) if *last == ink => *end = self.text.len(),

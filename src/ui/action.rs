@@ -195,7 +195,7 @@ actions! {
     Redo "redo_rewind" [Anywhere Rewind] ["g R"] 0 "forward again", "Undo the last going back";
     Fork "fork" [Anywhere Rewind] ["g f"] 70 "fork", "Make a new task that goes on from here, or from the chosen turn";
     UndoMerge "undo_merge" [Anywhere Merge] ["g u"] 58 "undo merge", "Take the last merge of the task back";
-    Compact "compact" [Anywhere] [] 0 "compact", "Summarise the conversation of the task now";
+    Compact "compact" [Anywhere] [] 0 "summarise", "Summarise the conversation of the task now";
     Withdraw "withdraw" [Anywhere] ["ctrl-r"] 53 "take back", "Take back the last message that the agent has not read";
     Cancel "cancel" [Anywhere] ["ctrl-c"] 0 "cancel", "Close what is open, empty the composer; twice: quit";
     Suspend "suspend" [Anywhere] ["ctrl-z"] 0 "suspend", "Go back to the shell for a while";
@@ -254,8 +254,8 @@ actions! {
     UnfoldEntry "unfold_entry" [Transcript Diff] ["enter"] 70 "unfold", "Show or hide the whole of it";
     Follow "follow" [Transcript] ["F"] 0 "follow", "Stay at the end while new lines come";
     Search "search" [Transcript Diff Page] ["/"] 45 "search", "Find text";
-    SearchNext "search_next" [Transcript Diff Page] ["n"] 0 "next match", "Go to the next place that was found";
-    SearchPrevious "search_previous" [Transcript Diff Page] ["N"] 0 "previous match", "Go to the previous place that was found";
+    SearchNext "search_next" [Transcript Diff Page] ["n"] 72 "next match", "Go to the next place that was found";
+    SearchPrevious "search_previous" [Transcript Diff Page] ["N"] 71 "previous match", "Go to the previous place that was found";
     CopyEntry "copy" [Transcript Diff Page] ["y y"] 30 "copy", "Copy the entry";
     CopyCode "copy_code" [Transcript] ["y c"] 0 "copy code", "Copy the code in the entry";
     SelectLines "select_lines" [Transcript Diff] ["v"] 25 "select", "Choose lines to copy or to comment on";
@@ -294,7 +294,7 @@ actions! {
     Bottom "bottom" [Tree Asks Transcript Select Diff Page Board Rewind] ["G" "end"] 0 "bottom", "Go to the last line; a transcript follows again";
 
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send what is written";
-    CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "steer or queue", "Change when a message reaches an agent at work";
+    CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "when it is read", "Change when a message reaches an agent at work";
     OpenEditor "editor" [Composer Answer Comment] ["ctrl-g"] 70 "editor", "Go on writing in $EDITOR";
     Accept "accept" [Filter Prompt List Complete] ["enter"] 80 "accept", "Take this";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Take this and go on writing";

@@ -148,6 +148,9 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
         let task = model.world.task(model.selected())?;
         return (!words::has_begun(task)).then_some("start");
     }
+    if action == Action::NextAsk && model.settings.read_only.is_some() {
+        return Some("see what is asked");
+    }
     match (action, model.layers.last()?) {
         (Action::Open, Layer::Board(board)) => Some(match board.kind {
             BoardKind::Agents => "go to task",
@@ -202,12 +205,71 @@ fn gone_to(model: &Model) -> Option<&Kind> {
     transcript?.gone_to().map(|entry| &entry.kind)
 }
 
+/// Tells whether there are places to go to that a search has found.
+fn is_searching(model: &Model) -> bool {
+    match model.detail.tab {
+        Tab::Transcript => {
+            model.detail.transcript(model.selected()).is_some_and(|transcript| transcript.search().is_written())
+        }
+        Tab::Diff | Tab::Description | Tab::Info | Tab::Log => {
+            !model.detail.searching && !model.detail.search.is_empty()
+        }
+    }
+}
+
+/// What changes something, and is refused where another program has the project.
+const CHANGES: &[Action] = &[
+    Action::Write,
+    Action::Send,
+    Action::CycleMode,
+    Action::OpenEditor,
+    Action::TextNewline,
+    Action::Interrupt,
+    Action::Resume,
+    Action::Withdraw,
+    Action::NewTask,
+    Action::NewSubtask,
+    Action::Rename,
+    Action::Describe,
+    Action::Merge,
+    Action::Verify,
+    Action::CatchUp,
+    Action::UndoMerge,
+    Action::DoMerge,
+    Action::TellAgent,
+    Action::SolveConflicts,
+    Action::GoBack,
+    Action::EditResend,
+    Action::Fork,
+    Action::Choose,
+    Action::WriteAnswer,
+    Action::Comment,
+    Action::KeepComment,
+    Action::SendReview,
+];
+
 /// Tells whether an action would do anything now.
 fn is_useful(action: Action, model: &Model) -> bool {
+    if model.settings.read_only.is_some() && CHANGES.contains(&action) {
+        return false;
+    }
+    // Where nothing has changed there is nothing to look at or to speak about.
+    let of_lines = matches!(
+        action,
+        Action::Comment
+            | Action::Seen
+            | Action::NextUnseen
+            | Action::UnfoldEntry
+            | Action::GoToFile
+            | Action::SelectLines
+    );
+    let compared = model.review.comparison().is_some_and(|comparison| !comparison.files.is_empty());
+    if of_lines && model.layers.is_empty() && model.detail.tab == Tab::Diff && !compared {
+        return false;
+    }
     let task = model.world.task(model.selected());
     match action {
-        // Who looks on sends nothing.
-        Action::Send => model.settings.read_only.is_none(),
+        Action::SearchNext | Action::SearchPrevious => is_searching(model),
         Action::NextAsk => !model.asks.is_empty() && model.focus != Pane::Asks,
         Action::Interrupt => task.is_some_and(TaskView::is_working),
         // One that sleeps or waits goes on by itself.
@@ -233,7 +295,9 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::TellAgent | Action::SolveConflicts => {
             matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts())
         }
-        Action::DoMerge => !matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts()),
+        Action::DoMerge => !matches!(model.layers.last(), Some(Layer::Merge(merge))
+            if merge.ready().is_some_and(|preview| preview.refusal().is_some())),
+        Action::Accept => !matches!(model.layers.last(), Some(Layer::Choose(chooser)) if chooser.is_empty()),
         Action::EditResend => matches!(model.layers.last(), Some(Layer::Rewind(picker))
             if picker.chosen().is_some_and(|turn| turn.message.is_some())),
         Action::Fork => matches!(model.layers.last(), Some(Layer::Rewind(_))),

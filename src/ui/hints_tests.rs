@@ -1,4 +1,6 @@
+use super::*;
 use crate::ui::testing::Screen;
+use crate::ui::{Msg, Settings};
 
 fn bottom(screen: &Screen) -> String {
     screen.text().lines().last().unwrap_or_default().to_owned()
@@ -37,15 +39,15 @@ fn the_board_of_agents_offers_one_key_for_one_thing() {
 }
 
 #[test]
-fn a_message_starts_what_never_worked_and_wakes_what_did() {
+fn a_message_starts_what_never_worked_and_resumes_what_did() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     for (task, chip) in [
         (ids.docs, "start ⏎"),
         (ids.draft, "start ⏎"),
-        (ids.store, "wake ⏎"),
-        (ids.failed, "wake ⏎"),
-        (ids.closed, "wake ⏎"),
+        (ids.store, "resume ⏎"),
+        (ids.failed, "resume ⏎"),
+        (ids.closed, "resume ⏎"),
         (ids.login, "steer ⏎"),
     ] {
         screen.select(task);
@@ -81,4 +83,64 @@ fn a_key_is_offered_on_an_entry_only_where_it_does_something() {
         screen.keys("J");
     }
     assert!(seen.len() > 1, "{seen:?}");
+}
+
+/// A screen in a process that only looks on, with these keys pressed.
+fn looking_on(keys: &str) -> Screen {
+    let mut screen = Screen::new(200, 60);
+    let task = screen.ids().login;
+    screen.select(task);
+    let read_only = Some("process 7 has this project".to_owned());
+    screen.msg(Msg::Settings(Box::new(Settings { read_only, ..Settings::default() })));
+    screen.keys(keys);
+    screen
+}
+
+#[test]
+fn who_looks_on_is_offered_only_what_works() {
+    for keys in
+        ["ctrl-p esc", "esc", "esc enter", "esc tab", "ctrl-n", "esc 3", "esc 4", "esc d tab tab", "esc g a", "esc g r"]
+    {
+        let screen = looking_on(keys);
+        let offered = placed(&screen.model, screen.model.layout.hints);
+        assert!(!offered.is_empty(), "{keys}: {}", bottom(&screen));
+        for (hint, _) in offered {
+            if hint.action == Action::Quit {
+                continue;
+            }
+            let mut screen = looking_on(keys);
+            let chord = screen.model.keymap.shown(&screen.model.contexts(), hint.action).unwrap().to_string();
+            screen.keys(&chord);
+            assert!(!screen.shows("process 7"), "{keys}: {} {}:\n{}", hint.key, hint.label, screen.text());
+        }
+    }
+    let screen = looking_on("ctrl-p esc");
+    assert!(!screen.shows("steer"), "nothing is sent from here: {}", screen.text());
+    assert!(bottom(&screen).contains("see what is asked"), "{}", bottom(&screen));
+}
+
+#[test]
+fn nothing_is_offered_that_would_be_refused_or_finds_nothing() {
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc :").typed("zzzz");
+    assert!(!bottom(&screen).contains("Enter"), "{}", bottom(&screen));
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc :").typed("stop_all");
+    assert!(screen.shows("Stop every agent"), "a name of the settings is found: {}", screen.text());
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc d tab tab");
+    assert!(!bottom(&screen).contains("comment") && !bottom(&screen).contains("unfold"), "{}", bottom(&screen));
+}
+
+#[test]
+fn how_a_message_goes_is_said_whole_or_in_a_word() {
+    for columns in 80..130 {
+        let mut screen = Screen::new(columns, 24);
+        let task = screen.ids().login;
+        screen.select(task);
+        let text = screen.text();
+        let line = text.lines().find(|line| line.contains("Ctrl-T steer")).unwrap_or_default();
+        let (whole, word) = (line.contains("steer: at its next step "), line.contains("Ctrl-T steer "));
+        assert!(whole || word, "{columns}: {line}\n{text}");
+    }
 }

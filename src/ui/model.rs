@@ -207,7 +207,7 @@ impl Model {
     /// Tells whether a long transcript is being looked through, a stretch at each tick.
     pub(super) fn is_hunting(&self) -> bool {
         let transcript = self.detail.transcript(self.selected());
-        self.detail.tab == Tab::Transcript && transcript.is_some_and(|it| it.search().is_hunting())
+        self.detail.tab == Tab::Transcript && transcript.is_some_and(|it| it.search().is_hunting() || it.is_counting())
     }
 
     /// Returns the key of an action here, as a person reads it, for sentences that mention it.

@@ -17,24 +17,24 @@ pub fn of(task: &TaskView, world: &World, interrupt: &str) -> Option<String> {
     }
     match task.waits.as_ref()? {
         Wait::Stalled { chain, .. } => Some(stalled(task, chain, world)),
-        Wait::Silence { .. } => {
-            Some(format!("silent: the model has sent nothing for a while. Wait, or {interrupt} cuts its turn short."))
-        }
+        Wait::Silence { .. } => Some(format!(
+            "no answer: the model has sent nothing for a while. Wait, or {interrupt} cuts its turn short."
+        )),
         Wait::Slot { .. } | Wait::Setup { .. } | Wait::Task { .. } => None,
     }
 }
 
 fn stalled(task: &TaskView, chain: &[TaskId], world: &World) -> String {
     let Some(last) = chain.last().copied().filter(|last| *last != task.node.id) else {
-        return "stalled: it stopped without saying that it is done. A message wakes it.".to_owned();
+        return "stuck: it stopped without saying that it is done. A message lets it go on.".to_owned();
     };
     let other = text::headline(&world.title(last), TITLE);
     if world.above(task.node.id).any(|above| above == last) {
-        return format!("stalled: it asked \"{other}\" something and got no reply. A message to either wakes it.");
+        return format!("stuck: it asked \"{other}\" something and got no reply. A message to either lets it go on.");
     }
     format!(
-        "stalled: it waits for \"{other}\", which stopped without saying that it is done. \
-         A message to that one wakes it."
+        "stuck: it waits for \"{other}\", which stopped without saying that it is done. \
+         A message to that one lets it go on."
     )
 }
 

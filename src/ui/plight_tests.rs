@@ -35,7 +35,7 @@ fn who_stalls_alone_says_that_a_message_helps() {
     for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
         let screen = waiting(columns, rows, |screen| (screen.ids().login, stalled(vec![screen.ids().login])));
         assert!(
-            words(&screen).contains("stalled: it stopped without saying that it is done. A message wakes it."),
+            words(&screen).contains("stuck: it stopped without saying that it is done. A message lets it go on."),
             "{}",
             screen.text()
         );
@@ -49,8 +49,8 @@ fn who_waits_for_a_sleeper_names_it() {
         (ids.login, stalled(vec![ids.login, ids.store]))
     });
     let text = words(&screen);
-    assert!(text.contains("stalled: it waits for \"token store\", which stopped without saying"), "{text}");
-    assert!(text.contains("A message to that one wakes it."), "{text}");
+    assert!(text.contains("stuck: it waits for \"token store\", which stopped without saying"), "{text}");
+    assert!(text.contains("A message to that one lets it go on."), "{text}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn who_got_no_reply_from_above_says_so() {
 #[test]
 fn what_passes_by_itself_needs_no_sentence() {
     let screen = waiting(120, 40, |screen| (screen.ids().login, Wait::Slot { ahead: 0 }));
-    assert!(screen.shows("next in line") && !screen.shows("wakes it"), "{}", screen.text());
+    assert!(screen.shows("next in line") && !screen.shows("lets it go on"), "{}", screen.text());
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_silent_model_can_be_cut_short() {
 fn the_board_of_agents_says_it_of_the_chosen_line() {
     let mut screen = waiting(120, 40, |screen| (screen.ids().login, stalled(vec![screen.ids().login])));
     screen.keys("esc").keys("g a");
-    assert!(screen.shows("A message wakes it."), "{}", screen.text());
+    assert!(screen.shows("A message lets it go on."), "{}", screen.text());
     screen.keys("j");
-    assert!(!screen.shows("A message wakes it."), "another one is chosen: {}", screen.text());
+    assert!(!screen.shows("A message lets it go on."), "another one is chosen: {}", screen.text());
 }

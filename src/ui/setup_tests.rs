@@ -233,3 +233,14 @@ fn a_screen_too_small_for_a_page_says_so_and_what_was_typed_is_kept() {
     }
     assert!(drawn(&state, 30, 10).contains("the API key"));
 }
+
+#[test]
+fn the_keys_of_a_page_are_those_that_do_something() {
+    let last = |state: &State| drawn(state, 100, 24).lines().last().unwrap_or_default().to_owned();
+    let mut state = State::new(start());
+    assert!(last(&state).contains("Up Down choose") && last(&state).contains("Enter next"), "{}", last(&state));
+    press(&mut state, "enter x enter");
+    assert!(!last(&state).contains("Enter") && last(&state).contains("Esc do not wait"), "{}", last(&state));
+    state.update(reached(&[]));
+    assert!(!last(&state).contains("choose"), "there is nothing to choose from: {}", last(&state));
+}

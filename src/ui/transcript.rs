@@ -12,6 +12,7 @@ mod log;
 mod moves;
 mod search;
 mod state;
+mod tally;
 mod view;
 mod viewport;
 
@@ -20,4 +21,4 @@ pub use lay::{Page, last_printed, plain, prose};
 pub use moves::Target;
 pub use search::{Direction, Progress};
 pub use state::{PAGE, Transcript};
-pub use view::{Company, View, foot, has_foot, view};
+pub use view::{Company, View, foot, found, has_foot, view};

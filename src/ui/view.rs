@@ -125,7 +125,8 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
             buffer.set_string(x, line.y, cx.theme.glyphs.rule, style);
         }
         let note = model.world.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
-        paint::heading_line(buffer, line, style, &sending(model, cx), &note.unwrap_or_default(), cx.theme);
+        let note = note.unwrap_or_default();
+        paint::heading_line(buffer, line, style, &sending(model, cx, line, &note), &note, cx.theme);
         return;
     }
     let on_top = model.layers.is_empty();
@@ -146,22 +147,32 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let right_focus = on_top && matches!(model.focus, Pane::Detail | Pane::Composer);
     let (title, note) = detail_title(model, cx, places.right);
     paint::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
-    rule(cx, places.composer_rule, right_focus, false, &sending(model, cx), &tabs::beside(model, cx), buffer);
+    let beside = tabs::beside(model, cx);
+    let title = sending(model, cx, places.composer_rule, &beside);
+    rule(cx, places.composer_rule, right_focus, false, &title, &beside, buffer);
 }
 
-/// Says while a message is being written to an agent at work when it will be read, and which key changes that.
-fn sending<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
+/// Says while a message is being written to an agent at work when it will be read, and which key changes that; in a word
+/// where `note` leaves no more room on the line.
+fn sending<'a>(model: &Model, cx: &Cx<'_>, line: Rect, note: &Line<'_>) -> Line<'a> {
     let task = model.world.task(model.selected()).filter(|task| task.alive || task.is_working());
     let writes = model.layers.is_empty() && model.focus == Pane::Composer;
-    if task.is_none() || !writes {
+    if task.is_none() || !writes || model.settings.read_only.is_some() {
         return Line::default();
     }
     let mode = model.composer.mode;
-    let words = format!(" {}: {}", say::mode(mode), say::mode_means(mode));
-    Line::from(vec![
-        Span::styled(model.key_of(Action::CycleMode), cx.theme.style(Role::Key)),
-        Span::styled(words, cx.theme.style(Role::Muted)),
-    ])
+    let said = |words: String| {
+        Line::from(vec![
+            Span::styled(model.key_of(Action::CycleMode), cx.theme.style(Role::Key)),
+            Span::styled(words, cx.theme.style(Role::Muted)),
+        ])
+    };
+    let whole = said(format!(" {}: {}", say::mode(mode), say::mode_means(mode)));
+    if whole.width() + note.width() + 9 <= usize::from(line.width) {
+        whole
+    } else {
+        said(format!(" {}", say::mode(mode)))
+    }
 }
 
 fn retitle(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {

@@ -64,7 +64,7 @@ pub fn activity(activity: Activity) -> &'static str {
         Activity::Tool => "tool",
         Activity::Waiting => "waiting",
         Activity::Retrying => "retrying",
-        Activity::Compacting => "compacting",
+        Activity::Compacting => "summarising",
         Activity::Stopped => "stopped",
     }
 }
@@ -79,8 +79,8 @@ pub fn doing(task: &TaskView) -> String {
         Some(Wait::Slot { ahead }) => return format!("{ahead} ahead"),
         Some(Wait::Setup { .. }) => return "setting up".to_owned(),
         Some(Wait::Task { .. }) => return "waits".to_owned(),
-        Some(Wait::Stalled { .. }) => return "stalled".to_owned(),
-        Some(Wait::Silence { .. }) => return "silent".to_owned(),
+        Some(Wait::Stalled { .. }) => return "stuck".to_owned(),
+        Some(Wait::Silence { .. }) => return "no answer".to_owned(),
         None => {}
     }
     match (task.node.status, task.activity) {
@@ -91,7 +91,7 @@ pub fn doing(task: &TaskView) -> String {
     }
 }
 
-/// Tells whether an agent has worked on a task: what is said to it then wakes it, and does not start it.
+/// Tells whether an agent has worked on a task: what is said to it then lets it go on, and does not start it.
 pub fn has_begun(task: &TaskView) -> bool {
     match task.node.status {
         Status::Draft | Status::Pending => task.turns > 0,

@@ -350,14 +350,14 @@ fn whoever_sleeps_without_being_done_is_named_with_those_who_wait_for_it() {
     let project = world.project("app");
     let painter = project.new_task("Painter");
     let said = format!(
-        "stalled: orchestrator → Painter: the last of these sleeps without having called done\n    mxd send {} TEXT\n",
+        "stuck: orchestrator → Painter: the last of these sleeps without having called done\n    mxd send {} TEXT\n",
         &painter[..14]
     );
     let out = project.run([]).ok();
     assert!(out.ends_with(&said), "{out}");
     assert_eq!(project.run([]).ok(), said, "it is still so");
     project.mxd(["send", &painter, "Go on."]).ok();
-    assert!(!project.run([]).ok().contains("stalled: "));
+    assert!(!project.run([]).ok().contains("stuck: "));
 }
 
 #[test]

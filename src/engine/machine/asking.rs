@@ -31,6 +31,12 @@ pub(super) fn hook(answer: &Answer) -> Hook {
     }
 }
 
+/// Returns why something failed without what the person could do about it: that stands in the question.
+fn without_hints(reason: &str) -> String {
+    let lines: Vec<_> = reason.lines().filter(|line| !line.trim_start().starts_with("hint: ")).collect();
+    lines.join("\n")
+}
+
 impl Machine {
     pub(super) fn new_ask(&self, kind: AskKind, question: String, detail: String, choices: &[&str]) -> Ask {
         Ask {
@@ -55,7 +61,7 @@ impl Machine {
         let id = failure_id(ask.id);
         self.append(task, vec![ask.into()], Pending::Nothing);
         if self.is_settled_below(task) {
-            self.announce(now, task, Verdict::Failed, format!("It {failed}: {reason}"), id);
+            self.announce(now, task, Verdict::Failed, format!("It {failed}: {}", without_hints(reason)), id);
         }
     }
 
@@ -72,7 +78,7 @@ impl Machine {
             return;
         }
         let failed = ask.question.trim_end_matches(RETRY_QUESTION);
-        let (id, why) = (ask.id, format!("{failed}: {}", ask.detail));
+        let (id, why) = (ask.id, format!("{failed}: {}", without_hints(&ask.detail)));
         self.announce_once(now, task, Verdict::Failed, why, failure_id(id), EventId::from_ulid(id.ulid()));
     }
 

@@ -42,8 +42,8 @@ fn mode_words(task: &TaskView, state: &State) -> String {
     if task.alive || task.is_working() {
         return words::mode(state.mode).to_owned();
     }
-    // Where nobody is at work there is nothing to steer: the message starts it, or wakes it where it has worked before.
-    if words::has_begun(task) { "wake" } else { "start" }.to_owned()
+    // Where nobody is at work there is nothing to steer: the message starts it, or lets it go on where it has worked before.
+    if words::has_begun(task) { "resume" } else { "start" }.to_owned()
 }
 
 fn plight_rows(plight: Option<&str>, columns: u16) -> Vec<Row> {

@@ -93,7 +93,7 @@ fn work(page: &mut Sheet<'_>, task: &TaskView, world: &World, cx: &Cx<'_>) {
     if let Some(drift) = task.drift {
         let (ahead, behind) =
             (text::count(drift.ahead, "commit", "commits"), text::count(drift.behind, "commit", "commits"));
-        page.line("drift", format!("{ahead} ahead, {behind} behind the branch it goes into"));
+        page.line("distance", format!("{ahead} ahead, {behind} behind the branch it goes into"));
     }
     for clash in &task.clashes {
         let files: Vec<_> = clash.files.iter().map(|file| sanitize::line(file)).collect();

@@ -65,8 +65,10 @@ fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: 
         if writing && end < line.right() {
             buffer.set_style(Rect { x: end, width: 1, ..line }, theme.style(Role::Cursor));
         }
-        if transcript.is_some_and(|transcript| transcript.search().is_hunting()) {
-            end = paint::text(buffer, line, (end + 2 - line.x, 0), "still looking", theme.style(Role::Muted));
+        if let Some(words) = transcript.and_then(transcript::found).filter(|_| end + 2 < line.right()) {
+            let room = usize::from(line.right().saturating_sub(end + 3));
+            let words = paint::fit(&words, room, theme.glyphs).into_owned();
+            end = paint::text(buffer, line, (end + 2 - line.x, 0), &words, theme.style(Role::Muted));
         }
         taken = (end + 2).saturating_sub(line.x);
     }

@@ -115,7 +115,9 @@ impl Chooser {
             return;
         }
         let words: Vec<_> = self.items.iter().map(Item::words).collect();
-        let hits = Fuzzy::new(Names::Words).rank(&query, words.iter().map(String::as_str), MOST);
+        // An action is called by its name in the settings as well, and that has no spaces.
+        let spoken = query.replace('_', " ");
+        let hits = Fuzzy::new(Names::Words).rank(&spoken, words.iter().map(String::as_str), MOST);
         let shown = |place: usize, letters: Vec<std::ops::Range<usize>>| {
             let end = self.items[place].label.len();
             letters.into_iter().filter(|range| range.end <= end).collect()

@@ -48,7 +48,11 @@ pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     }
     if let Some(problem) = &merge.problem {
         page.rows.push(Row::blank());
-        page.say(problem, Role::Error);
+        // What stands above already is not said a second time: there may be no room for it.
+        let said = merge.ready().is_some_and(|preview| preview.dirty.iter().any(|side| side.reason == *problem));
+        let sign = cx.theme.glyphs.failed;
+        let words = if said { format!("Not merged: what is marked {sign} comes first.") } else { problem.clone() };
+        page.say(&words, Role::Error);
     }
     if let Some(busy) = merge.busy {
         page.rows.push(Row::blank());

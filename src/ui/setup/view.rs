@@ -190,11 +190,14 @@ fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         Page::Repository => "git init",
         Page::Ways | Page::Address | Page::Key | Page::Models | Page::Budget => "next",
     };
-    let mut hints = vec![("Enter", next), ("Esc", back)];
+    let mut hints = vec![("Esc", back)];
+    if !state.busy {
+        hints.insert(0, ("Enter", next));
+    }
     if !matches!(state.page, Page::Repository | Page::Ways) {
         hints.push(("Tab", skip));
     }
-    if matches!(state.page, Page::Ways | Page::Models) {
+    if state.lines() > 1 {
         hints.insert(0, ("Up Down", "choose"));
     }
     hints.push(("Ctrl-C", "quit"));

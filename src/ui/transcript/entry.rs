@@ -157,7 +157,10 @@ pub struct Tool {
 impl Tool {
     /// Returns the task that a call speaks of: the one written to, changed or closed, or the one that it made.
     pub fn other(&self) -> Option<TaskId> {
-        let input: serde_json::Value = serde_json::from_str(self.asked.as_ref()?.input.as_str()).ok()?;
+        // A call that speaks of a task is short; a file that is written may be megabytes, and this is asked at every frame.
+        let input = self.asked.as_ref()?.input.as_str();
+        let input = if input.len() > OUTPUT_BYTES { "{}" } else { input };
+        let input: serde_json::Value = serde_json::from_str(input).ok()?;
         let named = ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok());
         named.or_else(|| self.made())
     }

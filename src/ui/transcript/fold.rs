@@ -3,16 +3,24 @@
 use std::collections::VecDeque;
 
 use crate::base::sanitize;
+use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
 use crate::model::message::{self, Message, Source, TreeAction};
 use crate::ui::transcript::entry::{Entry, Id, Kind, Output, Reached, Summary, Tone, Tool};
+use crate::ui::transcript::lay::shown_name;
 use crate::ui::words;
+
+/// Calls that are told of in other words: by an Ask, by a verdict.
+const CLARIFY: &str = "clarify";
+const DONE: &str = "done";
 
 /// Entries that grow by events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
     pub entries: VecDeque<Entry>,
     turn: u64,
+    /// Questions to the person that wait for their Ask, which says everything that the call would.
+    asking: Vec<ToolUse>,
 }
 
 impl Fold {
@@ -46,6 +54,7 @@ impl Fold {
                 let hidden = thought.redacted.is_some() && thought.text.is_empty();
                 self.push(event, Kind::Thinking { text: thought.text.clone(), hidden });
             }
+            Body::ToolCall(asked) if shown_name(&asked.name) == CLARIFY => self.asking.push(asked.clone()),
             Body::ToolCall(asked) => {
                 let tool = Tool {
                     call: asked.call.clone(),
@@ -95,6 +104,11 @@ impl Fold {
                 }
             }
             Body::DoneNotified(done) => {
+                // The verdict says all that the call for it did.
+                let called = |entry: &Entry| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
+                if self.entries.back().is_some_and(called) {
+                    self.entries.pop_back();
+                }
                 self.push(event, Kind::Done { verdict: done.verdict, text: done.result.clone() });
             }
             Body::AskRaised(ask) => {
@@ -162,11 +176,16 @@ impl Fold {
             }
             _ => false,
         });
-        if !joined {
+        let name = shown_name(&result.name);
+        let asked = self.asking.iter().position(|asked| asked.call == result.call);
+        let asked = asked.map(|place| self.asking.remove(place));
+        // What came of it has an entry of its own, unless it was refused.
+        let told = !result.is_error && (name == CLARIFY || name == DONE);
+        if !joined && !told {
             let tool = Tool {
                 call: result.call.clone(),
                 name: result.name.clone(),
-                asked: None,
+                asked,
                 result: Some(result.clone()),
                 output: Output::default(),
                 full: None,

@@ -100,3 +100,49 @@ fn a_result_without_its_call_stands_for_itself() {
     assert!(tool.asked.is_none());
     assert!(matches!(tool.result.as_ref().unwrap().content, Content::Text { .. }));
 }
+
+/// A call of `name` and what came of it.
+fn called(name: &str, input: &serde_json::Value, is_error: bool) -> [Event; 2] {
+    let line = |number: u128, kind: &str, body: serde_json::Value| {
+        let id = event(number, 0, Body::TurnEnded(turn())).id;
+        let line = serde_json::json!({"v": 1, "id": id, "ts": "2026-11-16T06:00:00Z", "type": kind, "body": body});
+        Event::parse(&line.to_string()).unwrap()
+    };
+    let name = format!("mcp__mxd__{name}");
+    let call = serde_json::json!({"call": "c", "name": name, "input": input});
+    let content = serde_json::json!({"text": "So it is."});
+    let result =
+        serde_json::json!({"call": "c", "name": name, "content": content, "is_error": is_error, "duration_ms": 1});
+    [line(1, "tool_call", call), line(5, "tool_result", result)]
+}
+
+#[test]
+fn a_question_stands_in_a_transcript_once() {
+    let ids = Ids::default();
+    let ask = snapshot().tasks.iter().find(|task| task.node.id == ids.callback).unwrap().asks[0].clone();
+    let [call, result] = called("clarify", &serde_json::json!({"question": ask.question}), false);
+    let raised = event(3, 9, Body::AskRaised(ask.clone()));
+    let fold = Fold::of([&call, &raised, &result]);
+    assert_eq!(fold.entries.len(), 1, "{:#?}", fold.entries);
+    assert!(matches!(&fold.entries[0].kind, Kind::Ask { .. }));
+    // Also where the call lies in a part that is not loaded, and where what came of it is not there yet.
+    assert_eq!(Fold::of([&raised, &result]).entries.len(), 1);
+    assert_eq!(Fold::of([&call, &raised]).entries.len(), 1);
+    // One that was refused never became a question.
+    let [call, refused] = called("clarify", &serde_json::json!({"question": ask.question}), true);
+    let fold = Fold::of([&call, &refused]);
+    assert!(matches!(&fold.entries[0].kind, Kind::Tool(tool) if tool.asked.is_some() && fold.entries.len() == 1));
+}
+
+#[test]
+fn the_end_of_a_task_stands_in_a_transcript_once() {
+    let [call, result] = called("done", &serde_json::json!({"status": "passed", "result": "Both pass."}), false);
+    let verdict = crate::model::event::Verdict::Passed;
+    let done = crate::model::event::DoneNotified { verdict, result: "Both pass.".to_owned() };
+    let done = event(3, 9, Body::DoneNotified(done));
+    let fold = Fold::of([&call, &done, &result]);
+    assert_eq!(fold.entries.len(), 1, "{:#?}", fold.entries);
+    assert!(matches!(&fold.entries[0].kind, Kind::Done { .. }));
+    let [call, refused] = called("done", &serde_json::json!({"status": "passed"}), true);
+    assert!(matches!(&Fold::of([&call, &refused]).entries[0].kind, Kind::Tool(tool) if tool.result.is_some()));
+}

@@ -16,11 +16,13 @@ use crate::theme::{Glyphs, Role};
 use crate::ui::transcript::entry::{Entry, Kind, Reached, Tone};
 use crate::ui::words;
 
+/// The most bytes of a line of which no more than a row is seen.
+pub(super) const ROW: usize = 2_000;
 /// The most bytes of a notice that are laid out.
 const NOTICE: usize = 8 * 1024;
 
 pub use prose::{last_printed, markdown_page, plain, prose};
-pub use tool::{Open, open, shown_name, subject};
+pub use tool::{Open, open, shown_name, subject, verb};
 
 /// The columns before what an entry says.
 pub const GUTTER: usize = 3;
@@ -75,7 +77,7 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
         }
         Kind::Notice { tone, text, more } => notice(*tone, text, more, page),
         Kind::Writing { name, bytes } => {
-            let text = format!("writing {} {}", shown_name(name), text::size(*bytes));
+            let text = format!("writing {} {}", verb(name), text::size(*bytes));
             one_line(page.glyphs.dot, Role::Working, vec![Span::new(text, Role::Muted)], Vec::new(), page)
         }
     };
@@ -182,7 +184,8 @@ fn thinking(text: &str, hidden: bool, page: &Page<'_>) -> Vec<Row> {
         rows.extend(prose::long(text.trim(), Role::Thinking, page));
         return gutter(rows, page.glyphs.unfolded, Role::Thinking);
     }
-    let headline = sanitize::line(text.trim_start().lines().next().unwrap_or_default()).into_owned();
+    let headline = text.trim_start().lines().next().unwrap_or_default();
+    let headline = sanitize::line(text::prefix(headline, ROW)).into_owned();
     let left = vec![Span::decoration("thinking  ", Role::Thinking), Span::new(headline, Role::Thinking)];
     one_line(page.glyphs.folded, Role::Thinking, left, Vec::new(), page)
 }
@@ -290,9 +293,9 @@ fn notice(tone: Tone, text: &str, more: &str, page: &Page<'_>) -> Vec<Row> {
         (false, false) => page.glyphs.folded,
     };
     // What is behind it says the rest; where nothing is, every word is said here.
-    let text = sanitize::line(text).into_owned();
+    let text = sanitize::line(text::prefix(text, NOTICE)).into_owned();
     let mut rows = if more.is_empty() {
-        gutter(fold(plain(text::prefix(&text, NOTICE), role, page.room()), 4, page), sign, role)
+        gutter(fold(plain(&text, role, page.room()), 4, page), sign, role)
     } else {
         one_line(sign, role, vec![Span::new(text, role)], Vec::new(), page)
     };

@@ -134,4 +134,7 @@ fn what_a_tool_was_asked_is_written_as_a_person_would() {
     assert!(text.contains("Not done: one of your") && text.contains("questions waits."), "between words: {text}");
     let rows = shown(called("yield", &serde_json::json!({}), "Something came."), 60, true);
     assert!(rows.len() == 2 && rows[1].contains("Something came."), "{rows:#?}");
+    assert_eq!(rows[0].trim(), "▾ wait", "a person does not know what yielding is");
+    let writing = Kind::Writing { name: "mcp__mxd__create_task".to_owned(), bytes: 205 };
+    assert_eq!(shown(writing, 60, false)[0].trim(), "· writing new task 205 B");
 }

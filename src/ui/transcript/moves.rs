@@ -183,6 +183,9 @@ impl Transcript {
             self.unfolded.insert(id);
         }
         self.cursor = Some(id);
+        if self.search.is_written() {
+            self.recount_entry(self.index_near(id), page);
+        }
         if following {
             // What is unfolded is to be read: its beginning stays in sight.
             let head = self.spot(Anchor { id, row: 0 }, page);
@@ -205,10 +208,12 @@ impl Transcript {
 
     pub fn unfold_all(&mut self) {
         self.unfolded = self.entries().map(|entry| entry.id).collect();
+        self.recount();
     }
 
     pub fn fold_all(&mut self) {
         self.unfolded.clear();
+        self.recount();
     }
 
     /// Makes the entry at a row of the screen the current one. Tells whether it was already.

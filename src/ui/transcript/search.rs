@@ -10,14 +10,15 @@ use crate::text::Row;
 use crate::theme::Role;
 use crate::ui::field::Field;
 use crate::ui::transcript::entry::{Entry, Id, Kind};
-use crate::ui::transcript::lay::{Page, shown_name, subject};
+use crate::ui::transcript::lay::{Page, subject, verb};
 use crate::ui::transcript::state::{Anchor, Measured, Transcript};
+use crate::ui::transcript::tally::Tally;
 use crate::ui::transcript::viewport::Measure as _;
 
 /// So many calls may be made together, each answered further down.
-const CALLS: usize = 64;
+pub(super) const CALLS: usize = 64;
 /// How many bytes are looked through at once. More would keep the screen from being drawn.
-const STRETCH: usize = 1 << 20;
+pub(super) const STRETCH: usize = 1 << 20;
 
 /// Which way to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub struct Search {
     pub writing: bool,
     /// The row that was found last.
     pub current: Option<Anchor>,
+    /// Which of the rows with a match in its entry that row is, from zero.
+    pub(super) rank: usize,
+    pub(super) tally: Tally,
     /// What is still to be looked through for it.
     hunt: Option<Hunt>,
 }
@@ -63,6 +67,11 @@ impl Search {
     /// Returns what to look for. Capital letters matter only if there are some.
     pub fn needle(&self) -> Option<Needle> {
         Needle::new(self.field.shown())
+    }
+
+    /// Tells whether something is looked for, and no longer being written.
+    pub fn is_written(&self) -> bool {
+        !self.writing && !self.field.is_empty()
     }
 
     /// Tells whether it is still being looked for.
@@ -100,7 +109,7 @@ impl Needle {
         found
     }
 
-    fn is_in(&self, hay: &str) -> bool {
+    pub(super) fn is_in(&self, hay: &str) -> bool {
         self.0.is_match(hay.as_bytes()).unwrap_or(false)
     }
 }
@@ -151,7 +160,8 @@ impl Transcript {
             let Some(entry) = self.entry(index) else { return Progress::Nowhere };
             let (held, bytes) = holds(entry, &needle);
             looked_at += bytes;
-            if held && let Some(row) = self.row_to_go_to(index, &needle, &hunt, page) {
+            if held && let Some((rank, row)) = self.row_to_go_to(index, &needle, &hunt, page) {
+                self.search.rank = rank;
                 self.arrive(index, row, page, height);
                 return Progress::Found;
             }
@@ -165,17 +175,19 @@ impl Transcript {
         Progress::Nowhere
     }
 
-    /// Returns the nearest row of an entry in which `needle` can be seen, unfolded if that is needed.
-    fn row_to_go_to(&mut self, index: usize, needle: &Needle, hunt: &Hunt, page: &Page<'_>) -> Option<isize> {
+    /// Returns the nearest row of an entry in which `needle` can be seen, and which of them it is; unfolded if that is
+    /// needed.
+    fn row_to_go_to(&mut self, index: usize, needle: &Needle, hunt: &Hunt, page: &Page<'_>) -> Option<(usize, isize)> {
         let mut rows = self.rows_with(index, needle, page);
         if rows.is_empty() {
             let id = self.entry(index)?.id;
             self.unfolded.insert(id);
             rows = self.rows_with(index, needle, page);
         }
+        let mut rows = rows.into_iter().enumerate();
         match hunt.direction {
-            Direction::Forward => rows.into_iter().find(|row| hunt.behind.is_none_or(|behind| *row > behind)),
-            Direction::Backward => rows.into_iter().rev().find(|row| hunt.behind.is_none_or(|behind| *row < behind)),
+            Direction::Forward => rows.find(|(_, row)| hunt.behind.is_none_or(|behind| *row > behind)),
+            Direction::Backward => rows.rfind(|(_, row)| hunt.behind.is_none_or(|behind| *row < behind)),
         }
     }
 
@@ -204,7 +216,8 @@ impl Transcript {
         };
         let index = match self.entry(last) {
             Some(entry) if entry.id == wanted => last,
-            _ => (last.saturating_sub(CALLS)..=last).rev().find(says).unwrap_or(last),
+            // What a call asked the person stands in the entry after it.
+            _ => (last.saturating_sub(CALLS)..=(last + 1).min(count - 1)).rev().find(says).unwrap_or(last),
         };
         let Some(id) = self.entry(index).map(|entry| entry.id) else { return false };
         let row = |it: &Self| needle.as_ref().and_then(|needle| it.rows_with(index, needle, page).first().copied());
@@ -214,6 +227,7 @@ impl Transcript {
         });
         let anchor = Anchor { id, row: first.unwrap_or(0) };
         self.search.current = first.map(|_| anchor);
+        self.search.rank = 0;
         self.cursor = Some(id);
         self.reveal(anchor, page, height);
         true
@@ -234,7 +248,7 @@ impl Transcript {
 }
 
 /// Tells whether `needle` stands anywhere in what an entry says, folded or not, and how much there was to look through.
-fn holds(entry: &Entry, needle: &Needle) -> (bool, usize) {
+pub(super) fn holds(entry: &Entry, needle: &Needle) -> (bool, usize) {
     let mut looked_at = 0;
     let held = texts(entry).iter().any(|text| {
         looked_at += text.len();
@@ -259,7 +273,7 @@ fn texts(entry: &Entry) -> Vec<Cow<'_, str>> {
                 None => &tool.output.text,
             };
             let full = tool.full.as_deref().unwrap_or("");
-            vec![shown_name(&tool.name), subject(tool).into(), input.into(), output.into(), full.into()]
+            vec![verb(&tool.name), subject(tool).into(), input.into(), output.into(), full.into()]
         }
         Kind::Letter { name, text, .. } => vec![name.into(), text.into()],
         Kind::Completion { title, text, .. } => vec![title.into(), text.into()],

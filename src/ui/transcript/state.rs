@@ -149,6 +149,16 @@ impl Transcript {
         self.fold.entries.len() + self.tail.len()
     }
 
+    /// Returns how many entries are in the log: the first ones.
+    pub(super) fn kept_count(&self) -> usize {
+        self.fold.entries.len()
+    }
+
+    /// Returns the place of the first entry of the log after `id`.
+    pub(super) fn first_after(&self, id: Id) -> usize {
+        self.fold.entries.partition_point(|entry| entry.id <= id)
+    }
+
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.fold.entries.iter().chain(&self.tail)
     }
@@ -199,6 +209,7 @@ impl Transcript {
         // One by one in front: what is here already stays where it is, however much that is.
         older.entries.into_iter().rev().for_each(|entry| self.fold.entries.push_front(entry));
         events.iter().rev().for_each(|event| self.log.push_front(log::line(event)));
+        self.recount();
     }
 
     /// Results whose calls lie in the older part move to them.
@@ -252,6 +263,7 @@ impl Transcript {
         self.first = events.first().map(|event| event.id);
         self.last = events.last().map(|event| event.id);
         self.cache.clear();
+        self.recount();
         let waiting = std::mem::take(&mut self.waiting);
         waiting.iter().for_each(|event| self.event(event));
     }
@@ -278,8 +290,14 @@ impl Transcript {
         self.fold.apply(event);
         self.log.push_back(log::line(event));
         self.settle_tail(event, before);
+        if matches!(
+            &event.body,
+            Body::ToolResult(_) | Body::AskAnswered(_) | Body::CompactMarker(_) | Body::DoneNotified(_)
+        ) {
+            self.recount_newest();
+        }
         if !self.follow {
-            self.unseen += self.fold.entries.len() - before;
+            self.unseen += self.fold.entries.len().saturating_sub(before);
         }
         // What is being read goes before what is the oldest now.
         if self.fold.entries.len() > MOST_ENTRIES + MOST_ENTRIES / 4 && !self.is_loading() && self.seeking.is_none() {
@@ -327,6 +345,7 @@ impl Transcript {
             let keep = self.log.partition_point(|line| line.id < first);
             self.log.drain(..keep);
         }
+        self.forget_counted();
         self.more = true;
     }
 

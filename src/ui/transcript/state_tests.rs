@@ -307,6 +307,56 @@ fn a_huge_output_costs_no_more_than_what_is_shown() {
     assert!(rows.len() < 500);
 }
 
+#[test]
+fn five_megabytes_and_an_endless_line_cost_a_bounded_part_of_themselves() {
+    let line = "a line of what a compiler prints, with a needle in it\n";
+    let lines = line.repeat(5_000_000 / line.len());
+    let endless = "x".repeat(999_990) + " needle";
+    for output in [lines, endless] {
+        let mut transcript = Transcript::new(Ids::default().login);
+        transcript.page(None, &events(Ids::default().login), false);
+        let (first, height) = (page(80), 30);
+        let call = transcript.entries().position(|entry| matches!(&entry.kind, Kind::Tool(tool) if tool.call == "2"));
+        let Id::Event(id) = transcript.entry(call.unwrap()).unwrap().id else { panic!("it is in the log") };
+        transcript.full_output(id, output.clone());
+        transcript.unfold_all();
+        transcript.search_mut().field.insert("needle");
+        let (before, made) = (crate::text::document::pushed(), transcript.layouts_made());
+        transcript.go_to_event(id, &first, height);
+        for _ in 0..50 {
+            transcript.scroll(15, &first, height);
+            transcript.top(&first, height);
+            transcript.find(Direction::Forward, &first, height);
+        }
+        let (pushed, layouts) = (crate::text::document::pushed() - before, transcript.layouts_made() - made);
+        // Once for the screen and once for looking further, however often the keys are pressed.
+        assert!(pushed < 700_000, "{pushed} bytes were laid out to scroll and to search");
+        assert!(layouts <= transcript.entry_count() as u64, "{layouts} layouts");
+        let before = crate::text::document::pushed();
+        for width in 60..80 {
+            let page = page(width);
+            let top = transcript.top(&page, height);
+            let rows = transcript.rows(transcript.entry(top.entry).unwrap(), &page);
+            assert!(rows.len() < 500, "{} rows", rows.len());
+        }
+        let resized = (crate::text::document::pushed() - before) / 20;
+        assert!(resized < 300_000, "{resized} bytes for each width");
+    }
+}
+
+#[test]
+fn words_of_megabytes_are_shown_in_part_and_say_so() {
+    let mut transcript = Transcript::new(Ids::default().login);
+    let said = "a word and another one, ".repeat(200_000);
+    transcript.page(None, &[text(1, &said), text(2, &"y".repeat(1_000_000))], false);
+    let page = page(80);
+    for entry in transcript.entries() {
+        let rows = transcript.rows(entry, &page);
+        let last = rows.last().map(crate::text::Row::shown).unwrap_or_default();
+        assert!(rows.len() < 5_000 && last.contains("more: the pager shows all of it"), "{} {last}", rows.len());
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_read_stays_where_it_is_whatever_arrives(

@@ -12,6 +12,7 @@ use crate::ui::transcript::entry::Kind;
 use crate::ui::transcript::lay::{self, Page, plain};
 use crate::ui::transcript::search;
 use crate::ui::transcript::state::Transcript;
+use crate::ui::transcript::tally::{self, Standing};
 use crate::ui::transcript::viewport::Spot;
 use crate::ui::words;
 
@@ -112,7 +113,7 @@ fn running(entry: &crate::ui::transcript::entry::Entry, with: View<'_>, cx: &Cx<
         let words = match lay::open(tool) {
             lay::Open::Runs if alive => format!(" {}", words::elapsed(entry.at, cx.now)),
             lay::Open::Runs => " not finished".to_owned(),
-            lay::Open::Sleeps => " sleeps until something comes".to_owned(),
+            lay::Open::Sleeps => " until something comes".to_owned(),
             lay::Open::Over => return,
         };
         let inner = Rect { width: line.width.saturating_sub(1), ..line };
@@ -140,6 +141,22 @@ pub fn foot(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, taken: u16, li
     if let Some((words, role)) = left {
         let words = paint::fit(&words, columns.saturating_sub(3), cx.theme.glyphs);
         paint::text(buffer, room, (1, 0), &words, cx.theme.style(role));
+    }
+}
+
+/// Says how many places were found, and which of them one is at. A plus sign: there may be more of them.
+pub fn found(transcript: &Transcript) -> Option<String> {
+    if transcript.search().is_hunting() {
+        return Some("still looking".to_owned());
+    }
+    let Standing { at, total, whole } = transcript.standing()?;
+    let more = if !whole || transcript.has_more() || total >= tally::MOST { "+" } else { "" };
+    match (at, total) {
+        (_, 0) if !whole => None,
+        (_, 0) if transcript.has_more() => Some("not in what is loaded".to_owned()),
+        (_, 0) => Some("not found".to_owned()),
+        (Some(at), total) => Some(format!("{at}/{total}{more}")),
+        (None, total) => Some(format!("{total}{more}")),
     }
 }
 

@@ -207,11 +207,23 @@ fn find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
     say_of_search(model, progress, cx);
 }
 
-/// Looks further for what was not found at once. Tells whether that is over.
+/// Looks further for what was not found at once, then counts the places. Tells whether there is news.
 pub fn hunt_on(model: &mut Model, cx: &Cx<'_>) -> bool {
+    if !with_transcript(model, cx, |it, _, _| it.search().is_hunting()) {
+        return with_transcript(model, cx, |it, page, _| it.count_on(page));
+    }
     let progress = with_transcript(model, cx, Transcript::hunt_on);
     say_of_search(model, progress, cx);
     progress != Progress::Further
+}
+
+/// Notices whether what a search has found is to be counted anew.
+pub fn check_count(model: &mut Model, cx: &Cx<'_>) {
+    let task = model.selected();
+    let searched = model.detail.transcript(task).is_some_and(|it| it.search().is_written());
+    if searched && model.detail.tab == Tab::Transcript {
+        with_transcript(model, cx, |it, page, _| it.check_count(page));
+    }
 }
 
 fn say_of_search(model: &mut Model, progress: Progress, cx: &Cx<'_>) {

@@ -10,7 +10,7 @@ use crate::ui::layout::{self, Pane, Shape, Wish};
 use crate::ui::model::{Model, Seen};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
-use crate::ui::update::{Out, SETTINGS, act_rewind, finding};
+use crate::ui::update::{Out, SETTINGS, act_detail, act_rewind, finding};
 use crate::ui::{asks, composer, detail, tree};
 
 pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
@@ -25,6 +25,7 @@ pub fn settle(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     act_rewind::settle(model, out);
     load(model, out);
     finding::arrive(model, cx);
+    act_detail::check_count(model, cx);
     drafts(model, out);
     title(model, out);
     wheel(model, out);

@@ -12,7 +12,7 @@ use crate::text::{Row, Span};
 use crate::theme::Role;
 use crate::ui::transcript::entry::Tool;
 use crate::ui::transcript::lay::prose::{MOST_ROWS, last_printed, long, markdown_page, printed, told};
-use crate::ui::transcript::lay::{Page, gutter, one_line};
+use crate::ui::transcript::lay::{Page, ROW, gutter, one_line};
 use crate::ui::words;
 
 /// The rows of live output that are shown while a command runs.
@@ -67,7 +67,7 @@ pub fn rows(tool: &Tool, page: &Page<'_>) -> Vec<Row> {
         rows.extend(one_line(
             " ",
             Role::Text,
-            vec![Span::new(sanitize::line(line).into_owned(), Role::Error)],
+            vec![Span::new(sanitize::line(text::prefix(line, ROW)).into_owned(), Role::Error)],
             Vec::new(),
             page,
         ));
@@ -194,7 +194,7 @@ pub fn shown_name(wire: &str) -> Cow<'_, str> {
 }
 
 /// Returns the name as a line says it: our own tools by what they do.
-fn verb(wire: &str) -> Cow<'_, str> {
+pub fn verb(wire: &str) -> Cow<'_, str> {
     let name = shown_name(wire);
     match name.as_ref() {
         "edit_file" => "edit".into(),
@@ -203,6 +203,7 @@ fn verb(wire: &str) -> Cow<'_, str> {
         "list_files" => "list".into(),
         "create_task" => "new task".into(),
         "send_message" => "to".into(),
+        "yield" => "wait".into(),
         _ => name,
     }
 }
@@ -272,5 +273,5 @@ pub fn subject(tool: &Tool) -> String {
         _ => asked.input.as_str().to_owned(),
     };
     // A command may be megabytes; only a row of it is ever seen.
-    sanitize::line(text::prefix(&line, 2_000)).into_owned()
+    sanitize::line(text::prefix(&line, ROW)).into_owned()
 }
