@@ -82,3 +82,17 @@ fn a_key_is_offered_on_an_entry_only_where_it_does_something() {
     }
     assert!(seen.len() > 1, "{seen:?}");
 }
+
+#[test]
+fn who_looks_for_something_here_is_told_how_it_is_looked_for_everywhere() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let mut screen = Screen::new(columns, rows);
+        let task = screen.ids().login;
+        screen.select(task).keys("esc");
+        assert!(!bottom(&screen).contains("search all"), "{}", bottom(&screen));
+        screen.keys("/");
+        for says in ["Enter accept", "Ctrl-O search all"] {
+            assert!(bottom(&screen).contains(says), "{columns} columns: {}", bottom(&screen));
+        }
+    }
+}
