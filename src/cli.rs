@@ -35,6 +35,7 @@ mod search;
 mod signals;
 mod task;
 mod tree;
+mod words;
 mod work;
 
 use std::path::PathBuf;

@@ -85,8 +85,8 @@ fn words(line: &str) -> Vec<String> {
 fn complaint(line: &[String]) -> Option<String> {
     let error = Cli::command().try_get_matches_from(line).err()?;
     let mut command = Cli::command();
-    let mut words = line[1..].iter().filter(|word| !word.starts_with('-'));
-    let names_a_command = words.all(|word| {
+    // With an option it is more than a name: somebody will paste it.
+    let names_a_command = line[1..].iter().all(|word| {
         let next = command.find_subcommand(word).cloned();
         next.map(|next| command = next).is_some()
     });
@@ -154,6 +154,7 @@ fn the_checks_of_sentences_can_fail() {
     assert!(complaint(&words("mxd tre")).is_some());
     assert!(complaint(&words("mxd config set --globl a b")).is_some());
     assert!(complaint(&words("mxd task edit x --budget many")).is_some());
+    assert!(complaint(&words("mxd merge --undo")).is_some());
     assert_eq!(complaint(&words("mxd config set")), None);
     assert_eq!(meant("mxd task new|close TASK").len(), 2);
     assert_eq!(words(r#"mxd config set 'models."a.b".window' 5"#)[3], r#"models."a.b".window"#);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::base::{MicroUsd, text};
+use crate::base::{Fault, MicroUsd, text};
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Outcome};
 use crate::cli::exit;
@@ -66,9 +66,10 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         }
     }
     if let Err(fault) = &default {
-        console.fault(fault);
-        console
-            .note("  hint: the setting `profile` names it; choose another with `mxd config set --global profile NAME`");
+        // Its own hint is this command.
+        let other =
+            "the setting `profile` names it; choose another with `mxd config set --global profile NAME`".to_owned();
+        console.fault(&Fault { hints: vec![other], ..fault.clone() });
     }
     if broken > 0 && !args.json {
         console.note(&format!("{} cannot be used", text::count(broken, "profile", "profiles")));

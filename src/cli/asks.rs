@@ -62,5 +62,10 @@ pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure
     for (choice, number) in ask.choices.iter().zip(1..) {
         console.line(&format!("    {number}. {choice}"))?;
     }
-    console.line(&format!("    mxd answer {} TEXT{}", ask.id.short(), if ask.choices.is_empty() { "" } else { "|N" }))
+    console.line(&format!("    {}", how(ask)))
+}
+
+/// Returns the command that answers a question.
+pub fn how(ask: &Ask) -> String {
+    format!("mxd answer {} TEXT{}", ask.id.short(), if ask.choices.is_empty() { "" } else { "|N" })
 }

@@ -265,7 +265,11 @@ pub(super) fn change_quietly(
     };
     let changed = edit(&Edit { layer, file: &path, text }).map_err(|error| match error {
         EditError::Broken(_) => kept(error.into(), &path, &bytes),
-        EditError::Path(_) | EditError::Nowhere(_) | EditError::Refused(_) | EditError::NotSet { .. } => error.into(),
+        EditError::Path(_)
+        | EditError::Nowhere(_)
+        | EditError::Refused(_)
+        | EditError::Incomplete { .. }
+        | EditError::NotSet { .. } => error.into(),
     })?;
     write(&path, layer, &changed)
 }

@@ -194,8 +194,13 @@ fn command(args: &Args) -> String {
 fn summary(counts: &BTreeMap<&'static str, usize>, args: &Args) -> String {
     let count = |word: &str| counts.get(word).copied().unwrap_or(0);
     let total: usize = counts.values().sum();
+    if total == 0 && !args.paths.is_empty() {
+        return "no sessions were found there".to_owned();
+    }
     if total == 0 {
-        return "no sessions were found; name a file or a folder to look in others".to_owned();
+        return "no sessions were found that Claude Code, Codex or Matrix (TypeScript) held in this repository; those in \
+                other places are read by their name: a file, or a folder"
+            .to_owned();
     }
     let fresh = count("new") + count("grown");
     let sessions = text::count(fresh, "session", "sessions");

@@ -12,7 +12,7 @@ use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home};
-use crate::cli::run::{Front, INTERRUPTED};
+use crate::cli::run::{Front, INTERRUPTED, Outputs};
 use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
 use crate::engine::Handle;
@@ -107,7 +107,7 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
     let mut warned = false;
     let (snapshot, mut watcher) = handle.look().await?;
     let mut at = snapshot.root;
-    let mut front = Front::new(false);
+    let mut front = Front::new(false).with(Outputs::Beginning);
     out.line(&format!(
         "Matrix on {}, branch {}. /help says what you can type.",
         snapshot.project.name, snapshot.project.base_branch

@@ -1,5 +1,7 @@
 //! `mxd run`: the whole job without a screen. Returns when nothing happens any more before somebody says something.
 
+mod news;
+
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -10,7 +12,7 @@ use crate::cli::log::entry;
 use crate::cli::place::Here;
 use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, find, with_engine};
-use crate::cli::{asks, exit};
+use crate::cli::{asks, exit, words};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing, SendMode};
 use crate::engine::feed::Watcher;
@@ -22,12 +24,16 @@ use crate::model::event::{Body, Event};
 use crate::model::live::Activity;
 use crate::model::task::Status;
 
+/// What is said where nobody had anything to do.
+const NOTHING_TO_DO: &str = "nothing to do: nobody is at work, and nothing was said that is not answered. Say what you want: \
+                             `mxd run \"what you want\"`, or to one task: `mxd send TASK TEXT`; `mxd tree` lists them";
+
 /// The exit code of a program that was ended with Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What is to be done. Nothing: what is in progress goes on.
+    /// What is to be done; `-` reads it from standard input. Nothing: what is in progress goes on.
     goal: Vec<String>,
     /// One update per line, as JSON.
     #[arg(long)]
@@ -58,13 +64,20 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let wishes = Wishes { choice, budget: budget.transpose()? };
     let mut out = Console::new();
     let out = &mut out;
+    let goal = words::said(&args.goal)?;
     let code =
-        with_engine(console, here, Agents::Start, wishes, |handle| async move { work(out, &handle, args).await })?;
+        with_engine(
+            console,
+            here,
+            Agents::Start,
+            wishes,
+            |handle| async move { work(out, &handle, args, goal).await },
+        )?;
     console.finish()?;
     Ok(code)
 }
 
-async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Failure> {
+async fn work(out: &mut Console, handle: &Handle, args: &Args, goal: String) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     // From the first moment: what goes on from the last time may say something before the goal is sent.
     let (snapshot, mut watcher) = handle.look().await?;
@@ -72,7 +85,6 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args) -> Result<u8, Fai
     let mut front = Front::new(args.json);
     front.target = Some(target);
     front.begin(out, snapshot)?;
-    let goal = args.goal.join(" ");
     if !goal.trim().is_empty() {
         let message = Outgoing { text: goal, images: Vec::new() };
         handle.command(Command::Send { task: target, message, mode: SendMode::Steer }).await?;
@@ -94,17 +106,49 @@ pub struct Front {
     told: BTreeMap<TaskId, Status>,
     /// Whether nothing of it is kept, so that there is nothing to interrupt with care.
     fleeting: bool,
+    outputs: Outputs,
+    /// Whether anything was said at all.
+    spoke: Spoke,
+}
+
+/// What is shown of what tools gave. That one failed always is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    Hidden,
+    Beginning,
+}
+
+/// Whether there was anything to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spoke {
+    NotYet,
+    Already,
 }
 
 impl Front {
     pub fn new(json: bool) -> Self {
         let chatty = io::stdout().is_terminal();
-        Self { json, chatty, target: None, views: BTreeMap::new(), told: BTreeMap::new(), fleeting: false }
+        let (views, told) = (BTreeMap::new(), BTreeMap::new());
+        Self {
+            json,
+            chatty,
+            target: None,
+            views,
+            told,
+            fleeting: false,
+            outputs: Outputs::Hidden,
+            spoke: Spoke::NotYet,
+        }
     }
 
     /// One of which nothing is kept.
     pub fn fleeting(json: bool) -> Self {
         Self { fleeting: true, ..Self::new(json) }
+    }
+
+    /// As it is, with so much of what tools gave.
+    pub fn with(self, outputs: Outputs) -> Self {
+        Self { outputs, ..self }
     }
 
     /// Shows what happens, as `watcher` tells it, until nothing does any more. Returns an exit code if it was cut short.
@@ -199,7 +243,7 @@ impl Front {
     pub fn code(&self) -> u8 {
         let of = |view: &&TaskView| self.target.map_or(view.node.parent.is_none(), |target| view.node.id == target);
         let failed = self.views.values().find(of).is_some_and(|view| view.node.status == Status::Failed);
-        if self.views.values().any(|view| !view.asks.is_empty()) {
+        if self.asks().any(|(_, _, ask)| news::holds_work_up(ask)) {
             exit::WAITING
         } else if failed {
             exit::FAILED
@@ -244,6 +288,7 @@ impl Front {
                 let status = task.node.status;
                 self.views.insert(id, (**task).clone());
                 if self.told.insert(id, status) != Some(status) && !self.json {
+                    self.spoke = Spoke::Already;
                     out.line(&format!("{}  {status}", self.title(id)))?;
                 }
             }
@@ -251,10 +296,13 @@ impl Front {
                 self.views.remove(task);
             }
             Update::Event { task, event } if !self.json => self.show_event(out, *task, event)?,
-            Update::Notice { notice } if !self.json => match notice.level {
-                Level::Info => out.line(&notice.text)?,
-                Level::Warning | Level::Error => out.note(&notice.text),
-            },
+            Update::Notice { notice } if !self.json => {
+                self.spoke = Spoke::Already;
+                match notice.level {
+                    Level::Info => out.line(&notice.text)?,
+                    Level::Warning | Level::Error => out.note(&notice.text),
+                }
+            }
             Update::Event { .. }
             | Update::Notice { .. }
             | Update::Live { .. }
@@ -271,10 +319,19 @@ impl Front {
         self.views.get(&task).map_or_else(|| task.short(), |view| text::headline(&view.node.title, 40))
     }
 
-    fn show_event(&self, out: &mut Console, task: TaskId, event: &Event) -> Result<(), Failure> {
-        if !is_news(&event.body) {
+    fn show_event(&mut self, out: &mut Console, task: TaskId, event: &Event) -> Result<(), Failure> {
+        if let Body::ToolResult(result) = &event.body
+            && self.outputs == Outputs::Beginning
+            && !result.is_error
+        {
+            let (head, body) = entry::describe(&event.body);
+            out.line(&format!("{}  {head}", self.title(task)))?;
+            return news::beginning(&body).iter().try_for_each(|line| out.line(&format!("    {line}")));
+        }
+        if !news::is_news(&event.body) {
             return Ok(());
         }
+        self.spoke = Spoke::Already;
         let mut lines = entry::lines(event).into_iter();
         let head = lines.next().unwrap_or_default();
         // The time of day is for logs; here everything is now.
@@ -285,7 +342,7 @@ impl Front {
     }
 
     /// Says which tasks will not go on by themselves, each with those who wait for it.
-    fn show_stalls(&self, out: &mut Console) -> Result<(), Failure> {
+    fn show_stalls(&mut self, out: &mut Console) -> Result<(), Failure> {
         let mut stalls: BTreeMap<TaskId, (&[TaskId], &str)> = BTreeMap::new();
         for view in self.views.values() {
             let Some(Wait::Stalled { chain, reason }) = &view.waits else { continue };
@@ -301,23 +358,28 @@ impl Front {
             let titles: Vec<String> = chain.iter().map(|task| self.title(*task)).collect();
             out.line(&format!("stuck: {}: {reason}", titles.join(" → ")))?;
             out.line(&format!("    mxd send {} TEXT", last.short()))?;
+            self.spoke = Spoke::Already;
         }
+
         Ok(())
     }
 
-    /// Says what waits for the person.
-    fn end(&self, out: &mut Console) -> Result<u8, Failure> {
+    /// Says what waits for the person, or that there was nothing to do.
+    fn end(&mut self, out: &mut Console) -> Result<u8, Failure> {
         if !self.json {
             self.show_stalls(out)?;
         }
-        for view in self.views.values() {
-            for ask in &view.asks {
-                if self.json {
-                    out.json(&serde_json::json!({ "update": "ask", "task": view.node.id, "ask": ask }))?;
-                } else {
-                    asks::show(out, &view.node.title, ask)?;
-                }
+        for (task, title, ask) in self.asks() {
+            if self.json {
+                out.json(&serde_json::json!({ "update": "ask", "task": task, "ask": ask }))?;
+            } else if news::holds_work_up(ask) {
+                asks::show(out, title, ask)?;
+            } else {
+                out.line(&format!("note: {} Nothing waits for that: {}", ask.question, asks::how(ask)))?;
             }
+        }
+        if !self.json && self.spoke == Spoke::NotYet && self.asks().next().is_none() {
+            out.line(NOTHING_TO_DO)?;
         }
         out.finish()?;
         Ok(self.code())
@@ -327,45 +389,4 @@ impl Front {
 /// Tells whether nothing happens any more before somebody says something.
 async fn is_quiet(handle: &Handle) -> Result<bool, Failure> {
     Ok(handle.look().await?.0.quiet)
-}
-
-/// Tells whether a person who watches wants to read of it.
-fn is_news(body: &Body) -> bool {
-    match body {
-        Body::Message(message) => {
-            use crate::model::message::Source;
-            !matches!(
-                message.from,
-                Source::WorkContext | Source::TreeChange { .. } | Source::UserMessageForwarded { .. }
-            )
-        }
-        Body::AssistantText(_)
-        | Body::ToolCall(_)
-        | Body::AskRaised(_)
-        | Body::AskAnswered(_)
-        | Body::BudgetWarning(_)
-        | Body::BudgetExceeded(_)
-        | Body::Error(_)
-        | Body::Repaired(_)
-        | Body::CompactMarker(_)
-        | Body::ForkMarker(_)
-        | Body::DoneNotified(_) => true,
-        Body::ToolResult(result) => result.is_error,
-        Body::MessagesConsumed(_)
-        | Body::MessagesWithdrawn(_)
-        | Body::SessionConfig(_)
-        | Body::Thinking(_)
-        | Body::Usage(_)
-        | Body::TurnEnded(_)
-        | Body::CompactStarted(_)
-        | Body::RunStarted(_)
-        | Body::RunEnded(_)
-        | Body::AskWithdrawn(_)
-        | Body::Granted(_)
-        | Body::HeadMoved(_)
-        | Body::Snapshot(_)
-        | Body::Work(_)
-        | Body::TaskChanged(_)
-        | Body::Unknown(_) => false,
-    }
 }

@@ -3,6 +3,7 @@
 use crate::base::Fault;
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::place::Here;
+use crate::cli::words;
 use crate::cli::work::{find, one_command, say};
 use crate::engine::command::{Command, Outgoing, Reply, SendMode, StopScope};
 use crate::engine::snapshot::Snapshot;
@@ -11,7 +12,7 @@ use crate::engine::snapshot::Snapshot;
 pub struct SendArgs {
     /// The task: its id, or the first 8 and more characters of it.
     task: String,
-    /// What to say.
+    /// What to say; `-` reads it from standard input.
     #[arg(required = true)]
     text: Vec<String>,
 }
@@ -20,7 +21,7 @@ pub struct SendArgs {
 pub struct AnswerArgs {
     /// The question: its id, or the first 8 and more characters of it, as `mxd asks` shows it.
     ask: String,
-    /// The number of a choice, or words.
+    /// The number of a choice, or words; `-` reads them from standard input.
     #[arg(required = true)]
     answer: Vec<String>,
 }
@@ -32,7 +33,7 @@ pub struct StopArgs {
 }
 
 pub fn send(console: &mut Console, here: &Here, args: &SendArgs) -> Exit {
-    let text = args.text.join(" ");
+    let text = words::said(&args.text)?;
     let outcome = one_command(console, here, |snapshot| {
         let message = Outgoing { text, images: Vec::new() };
         Ok(Command::Send { task: find(snapshot, &args.task)?, message, mode: SendMode::Steer })
@@ -42,7 +43,7 @@ pub fn send(console: &mut Console, here: &Here, args: &SendArgs) -> Exit {
 }
 
 pub fn answer(console: &mut Console, here: &Here, args: &AnswerArgs) -> Exit {
-    let words = args.answer.join(" ");
+    let words = words::said(&args.answer)?;
     let outcome = one_command(console, here, |snapshot| {
         let (task, ask) = find_ask(snapshot, &args.ask)?;
         // A number is a choice where there are choices; elsewhere it is an answer like any other.

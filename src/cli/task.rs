@@ -6,6 +6,7 @@ use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::place::{Here, home};
 use crate::cli::tree;
+use crate::cli::words;
 use crate::cli::work::{Agents, Wishes, find, one_command, say, with_engine};
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Changes, Command, Draft, Start};
@@ -26,7 +27,7 @@ enum Action {
     /// Make a task. It begins with the next `mxd run`.
     New {
         title: String,
-        /// What is to be done, and why.
+        /// What is to be done, and why; `-` reads it from standard input.
         #[arg(short, long, default_value = "")]
         description: String,
         /// The task above. Nothing: the root.
@@ -55,6 +56,7 @@ enum Action {
         task: String,
         #[arg(long)]
         title: Option<String>,
+        /// What is to be done, and why; `-` reads it from standard input.
         #[arg(short, long)]
         description: Option<String>,
         /// What it may cost, in dollars; 0 takes the limit away.
@@ -140,10 +142,26 @@ fn dollars(amount: f64) -> Result<MicroUsd, Fault> {
     MicroUsd::from_dollars(amount).ok_or_else(|| Fault::user(format!("{amount} is not an amount of dollars")))
 }
 
+/// Takes a description from standard input where that is where it stands.
+fn read_out(mut action: Action) -> Result<Action, Fault> {
+    match &mut action {
+        Action::New { description, .. } | Action::Edit { description: Some(description), .. } => {
+            *description = words::meant(std::mem::take(description))?;
+        }
+        Action::Edit { description: None, .. }
+        | Action::Close { .. }
+        | Action::Delete { .. }
+        | Action::Reset { .. }
+        | Action::Move { .. } => {}
+    }
+    Ok(action)
+}
+
 pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
     let mut words = "done";
+    let action = read_out(args.action)?;
     let outcome = one_command(console, here, |snapshot| {
-        Ok(match args.action {
+        Ok(match action {
             Action::New { title, description, under, profile, budget, draft, later, recurring, times } => {
                 let parent = under.map_or(Ok(snapshot.root), |under| find(snapshot, &under))?;
                 let start = match (draft, later) {

@@ -42,6 +42,9 @@ pub enum EditError {
     /// The new value would not be accepted.
     #[error("{0}")]
     Refused(Box<Trouble>),
+    /// The new value would be accepted if something else stood beside it.
+    #[error("{trouble}")]
+    Incomplete { layer: Layer, trouble: Box<Trouble> },
     #[error("{path} is not set in {file}")]
     NotSet { path: KeyPath, file: String },
 }
@@ -53,12 +56,16 @@ impl From<EditError> for Fault {
                 .hint("a name that contains a dot stands in double quotes, for example: 'models.\"gpt-4.1\".window'"),
             EditError::Nowhere(nowhere) => nowhere.into(),
             EditError::Broken(problem) => (*problem).into(),
-            EditError::Refused(ref trouble) => {
+            EditError::Refused(_) => Self::user(sentence(&error)).hint("nothing was changed"),
+            EditError::Incomplete { layer, ref trouble } => {
                 let fault = Self::user(sentence(&error));
-                if let Trouble::Missing { key, field, .. } = &**trouble {
-                    return fault.hint(format!("set it first: `mxd config set {key}.{field} …`"));
+                match &**trouble {
+                    // In the same file: what another has does not count in this one.
+                    Trouble::Missing { key, field, .. } => {
+                        fault.hint(format!("set it first: `mxd config set --{layer} {key}.{field} …`"))
+                    }
+                    _ => fault,
                 }
-                fault.hint("nothing was changed")
             }
             EditError::NotSet { .. } => {
                 Self::user(sentence(&error)).hint("`mxd config list` shows where each value comes from")
@@ -147,6 +154,9 @@ impl Edit<'_> {
             problem.severity() == Severity::Error && touched && !known.contains(&&problem.trouble)
         });
         match fresh {
+            Some(Problem { trouble: trouble @ Trouble::Missing { .. }, .. }) => {
+                Err(EditError::Incomplete { layer: self.layer, trouble: Box::new(trouble.clone()) })
+            }
             Some(problem) => Err(refused(problem.trouble.clone())),
             None => Ok(text),
         }

@@ -50,7 +50,7 @@ fn what_does_not_fit_is_refused_with_an_example() {
         ("durability", "never", "\"sync\""),
         ("keys.quit", "[1]", "keys.quit"),
         ("model", "", "not empty"),
-        ("authGroups.a.apiKey", "k", "set it first: `mxd config set authGroups.a.provider"),
+        ("authGroups.a.apiKey", "k", "set it first: `mxd config set --global authGroups.a.provider"),
         ("authGroups.a", r#"{"provider": "openai", "apikey": "k"}"#, "did you mean authGroups.a.apiKey?"),
         ("authGroups", "null", "must be an object"),
         ("mcpServers.s", r#"{"command": "a", "command": "b"}"#, "more than once"),

@@ -38,6 +38,8 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
     let chain = on_chain(&read.values);
     let mut items = Vec::new();
     let (mut unknown, mut summing) = (0, None::<String>);
+    // What is said while a summary is made is not in it: it stays, behind the summary.
+    let mut meanwhile = Vec::new();
     for event in &chain {
         let at = value::moment(event, "ts").unwrap_or(Timestamp::EPOCH);
         let what = match value::text(event, "type") {
@@ -62,6 +64,10 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
             }
             Some("thinking") if summing.is_some() || value::is(event, "redacted") => None,
             Some("thinking") => value::words(event, "thinking").map(|words| What::Thought(words.to_owned())),
+            Some("message") if summing.is_some() => {
+                meanwhile.extend(heard(event).map(|what| Item { at, what }));
+                None
+            }
             Some("message") => heard(event),
             Some("tool_call") => call(event),
             Some("tool_result") => result(event),
@@ -78,14 +84,18 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
             }
         };
         items.extend(what.map(|what| Item { at, what }));
+        if summing.is_none() {
+            items.append(&mut meanwhile);
+        }
     }
     // A summary that was never finished is what the agent said last.
     let last = chain.last().and_then(|event| value::moment(event, "ts")).unwrap_or(Timestamp::EPOCH);
     let rest = summing.filter(|summary| !summary.trim().is_empty());
     items.extend(rest.map(|summary| Item { at: last, what: What::Said(summary) }));
+    items.append(&mut meanwhile);
 
-    let node = node_of(path, &name);
-    let node = node.as_ref();
+    let nodes = nodes_beside(path);
+    let node = node_of(&nodes, &name);
     let titled = node.and_then(|node| value::words(node, "title")).map(|title| text::headline(title, 120));
     Some(Foreign {
         origin: Origin::Matrix,
@@ -95,7 +105,7 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
             .and_then(|node| value::words(node, "worktreePath").or_else(|| value::words(node, "cwd")))
             .map(Into::into),
         started: chain.iter().filter_map(|event| value::moment(event, "ts")).min().unwrap_or(Timestamp::EPOCH),
-        above: node.and_then(|node| value::words(node, "parentId")).map(str::to_owned),
+        above: node.and_then(|node| task_above(&nodes, node)).map(str::to_owned),
         session: name,
         path: path.to_owned(),
         bytes: read.bytes,
@@ -104,12 +114,31 @@ pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
     })
 }
 
-/// Returns what the tree of that project says of a task. A session that is alone is read alone.
-fn node_of(path: &Path, name: &str) -> Option<Value> {
-    let tree = path.parent()?.parent()?.join("tree.json");
-    let text = std::fs::read(tree).ok()?;
-    let tree: Value = serde_json::from_slice(&text).ok()?;
-    tree.get("nodes").map_or(&[][..], value::list).iter().find(|node| value::text(node, "id") == Some(name)).cloned()
+/// Returns what the tree of that project has. A session that is alone is read alone.
+fn nodes_beside(path: &Path) -> Vec<Value> {
+    let read = || {
+        let tree = path.parent()?.parent()?.join("tree.json");
+        let tree: Value = serde_json::from_slice(&std::fs::read(tree).ok()?).ok()?;
+        Some(value::list(tree.get("nodes")?).to_vec())
+    };
+    read().unwrap_or_default()
+}
+
+fn node_of<'a>(nodes: &'a [Value], name: &str) -> Option<&'a Value> {
+    nodes.iter().find(|node| value::text(node, "id") == Some(name))
+}
+
+/// Returns the task that a task is below. Folders in between only hold things together.
+fn task_above<'a>(nodes: &'a [Value], node: &'a Value) -> Option<&'a str> {
+    let mut above = value::words(node, "parentId")?;
+    // No further than there are nodes: a circle must not hold anybody up.
+    for _ in 0..nodes.len() {
+        match node_of(nodes, above).filter(|node| value::text(node, "type").is_some_and(|kind| kind != "task")) {
+            Some(folder) => above = value::words(folder, "parentId")?,
+            None => break,
+        }
+    }
+    Some(above)
 }
 
 /// Returns the events that the conversation goes through, past compactions, oldest first.

@@ -93,3 +93,47 @@ fn the_tree_beside_it_says_what_the_task_was() {
     assert_eq!((session.title.as_str(), session.description.as_str()), ("Add division", "Mind zero."));
     assert_eq!((session.above.as_deref(), session.left_out), (Some("01JR"), 2));
 }
+
+#[test]
+fn folders_between_tasks_only_hold_things_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = folder.path().join("tasks");
+    std::fs::create_dir(&tasks).unwrap();
+    let node = |id: &str, kind: &str, above: &str| json!({"id": id, "type": kind, "title": id, "parentId": above});
+    let nodes = [
+        node("01JR", "task", ""),
+        node("01JF", "folder", "01JR"),
+        node("01JG", "general", "01JF"),
+        node("01JT", "task", "01JG"),
+        node("01JX", "folder", "01JY"),
+        node("01JY", "folder", "01JX"),
+        node("01JZ", "task", "01JX"),
+    ];
+    std::fs::write(folder.path().join("tree.json"), json!({"rootNodeId": "01JR", "nodes": nodes}).to_string()).unwrap();
+    let above = |name: &str| {
+        let values = vec![event("a", None, "assistant_text", json!({"content": "hi"}))];
+        session(&tasks.join(format!("{name}.jsonl")), &Read { values, bad: 0, bytes: 1 }).unwrap().above
+    };
+    assert_eq!(above("01JT").as_deref(), Some("01JR"));
+    assert!(above("01JZ").is_some(), "a circle ends");
+    assert_eq!(above("01JR"), None);
+}
+
+#[test]
+fn what_is_said_while_a_summary_is_made_stays_behind_it() {
+    let user = |text: &str| json!({"id": "01K", "body": {"source": "user", "content": text}});
+    let events = |end: Option<&str>| {
+        let mut events = vec![
+            event("a", None, "message", user("Begin")),
+            event("b", Some("a"), "compact_started", json!({})),
+            event("c", Some("b"), "message", user("Mind zero")),
+            event("d", Some("c"), "assistant_text", json!({"content": "A summary."})),
+        ];
+        events.extend(end.map(|kind| event("e", Some("d"), kind, json!({"savedTokens": 1}))));
+        said(&read(events))
+    };
+    let done = events(Some("compact_marker"));
+    assert!(done[1].contains("A summary.") && done[2].contains("Mind zero"), "{done:?}");
+    let torn = events(None);
+    assert!(torn[1].contains("A summary.") && torn[2].contains("Mind zero"), "{torn:?}");
+}

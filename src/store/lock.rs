@@ -72,7 +72,10 @@ impl From<LockError> for Fault {
                     .hint("commands that only read (`mxd tree`, `mxd log`, `mxd check`) work meanwhile");
                 match holder {
                     Some(Holder { pid, .. }) if is_stopped(pid) => {
-                        fault.hint(format!("continue it with `fg` in its terminal, or end it with `kill {pid}`"))
+                        // What is suspended hears of a signal only when it goes on.
+                        fault
+                            .hint(format!("continue it with `fg` in its terminal, or with `kill -CONT {pid}`"))
+                            .hint(format!("or end it with `kill {pid} && kill -CONT {pid}`"))
                     }
                     Some(Holder { pid, .. }) => fault.hint(format!("quit it, or end it with `kill {pid}`")),
                     None => fault.hint("try again in a moment"),

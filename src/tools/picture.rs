@@ -5,7 +5,7 @@ use std::io::{Cursor, Read as _};
 
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
-use image::{DynamicImage, ImageFormat, ImageReader};
+use image::{DynamicImage, ImageError, ImageFormat, ImageReader};
 
 use crate::base::text::size;
 use crate::tools::context::Limits;
@@ -47,11 +47,12 @@ pub fn look(file: File, kind: ImageFormat, limits: Limits) -> Result<(Picture, S
 
 /// Returns the picture in `bytes`, scaled down if it must be, and what is said about it.
 pub fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
-    let broken = |error| format!("it looks like a picture but cannot be decoded: {error}");
+    let format = kind.to_mime_type().trim_start_matches("image/");
+    let length = size(bytes.len() as u64);
+    let broken = |error: ImageError| format!("a {format} picture by its first bytes, {length}, but {}", wrong(&error));
     let (width, height) = reader(&bytes, kind).into_dimensions().map_err(broken)?;
     let is_small = width.max(height) <= limits.image_edge && bytes.len() <= limits.image_bytes;
-    let format = kind.to_mime_type().trim_start_matches("image/");
-    let was = format!("{format} picture, {width}x{height}, {}", size(bytes.len() as u64));
+    let was = format!("{format} picture, {width}x{height}, {length}");
     if is_small {
         // Decoded all the same: a vendor refuses a whole conversation because of one broken picture.
         reader(&bytes, kind).decode().map_err(broken)?;
@@ -73,6 +74,17 @@ pub fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture
         edge = (edge * 2 / 3).max(1);
     }
     Err(format!("{was}: it could not be made small enough"))
+}
+
+/// Says what is wrong with a picture, and what can be done. What the decoder says is about its own inside.
+fn wrong(error: &ImageError) -> &'static str {
+    match error {
+        ImageError::Limits(_) => "it would take more memory than there is for a picture; scale it down first",
+        ImageError::Unsupported(_) => "it is of a kind that is not understood here; save it as another png or jpeg",
+        ImageError::Decoding(_) | ImageError::Encoding(_) | ImageError::Parameter(_) | ImageError::IoError(_) => {
+            "it is damaged or ends too early; it may not be written yet, so make or fetch it again"
+        }
+    }
 }
 
 fn reader(bytes: &[u8], kind: ImageFormat) -> ImageReader<Cursor<&[u8]>> {

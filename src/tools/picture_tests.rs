@@ -49,8 +49,19 @@ fn a_picture_with_too_many_bytes_is_made_smaller_until_it_fits() {
 
 #[test]
 fn a_broken_picture_is_said_and_not_sent() {
-    let mut bytes = sample(50, 50, ImageFormat::Png);
-    bytes.truncate(200);
-    let problem = fit(bytes, ImageFormat::Png, limits(100, 1 << 20)).unwrap_err();
-    assert!(problem.contains("cannot be decoded"), "{problem}");
+    for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
+        let whole = sample(50, 50, format);
+        let cut = whole[..60].to_vec();
+        let scrambled: Vec<u8> = whole.iter().zip(0..).map(|(byte, at)| if at < 40 { *byte } else { 0xaa }).collect();
+        for bytes in [cut, scrambled] {
+            let problem = fit(bytes, format, limits(100, 1 << 20)).unwrap_err();
+            let name = format.to_mime_type().trim_start_matches("image/");
+            assert!(problem.starts_with(&format!("a {name} picture by its first bytes, ")), "{problem}");
+            assert!(problem.ends_with("make or fetch it again"), "what to do: {problem}");
+            // Nothing of the decoder's own language.
+            for inside in ["error", "decod", "chunk", "stream", "Huffman", "Format", "buffer"] {
+                assert!(!problem.contains(inside), "{problem}");
+            }
+        }
+    }
 }

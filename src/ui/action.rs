@@ -169,7 +169,7 @@ actions! {
     Write "write" [Anywhere] ["i"] 60 "write", "Write to the selected task";
     NextAsk "next_ask" [Anywhere] ["a" "ctrl-n"] 88 "answer", "Go to the next thing that waits for you";
     Palette "commands" [Anywhere] [":" "ctrl-p"] 20 "commands", "Find any action by its name";
-    SearchAll "search_all" [Anywhere] ["S" "ctrl-o"] 60 "search all", "Search everything: titles, messages and transcripts of all tasks";
+    SearchAll "search_all" [Anywhere] ["S" "ctrl-o"] 91 "search all", "Search everything: titles, messages and transcripts of all tasks";
     Help "help" [Anywhere] ["?" "f1"] 19 "help", "Show what can be done here, and every key";
     Back "back" [Anywhere Answer Select Comment Complete Filter Prompt List Board Merge Rewind] ["esc"] 0 "back", "Leave what is open, or go back to the tasks";
     NextTask "next_task" [Anywhere] ["ctrl-down" "alt-j"] 0 "next task", "Select the next task, from anywhere";
@@ -296,7 +296,7 @@ actions! {
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send what is written";
     CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "when it is read", "Change when a message reaches an agent at work";
     OpenEditor "editor" [Composer Answer Comment] ["ctrl-g"] 70 "editor", "Go on writing in $EDITOR";
-    Accept "accept" [Filter Prompt List Complete] ["enter"] 80 "accept", "Take this";
+    Accept "accept" [Filter Prompt List Complete] ["enter"] 92 "accept", "Take this";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Take this and go on writing";
     AcceptDraft "accept_draft" [Prompt] ["alt-enter"] 70 "as draft", "Make the new task as a draft, not yet to be started";
     ChooseProfile "choose_profile" [Prompt] ["tab"] 75 "profile", "Choose who does the work of the new task";

@@ -144,3 +144,17 @@ fn how_a_message_goes_is_said_whole_or_in_a_word() {
         assert!(whole || word, "{columns}: {line}\n{text}");
     }
 }
+
+#[test]
+fn who_looks_for_something_here_is_told_how_it_is_looked_for_everywhere() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let mut screen = Screen::new(columns, rows);
+        let task = screen.ids().login;
+        screen.select(task).keys("esc");
+        assert!(!bottom(&screen).contains("search all"), "{}", bottom(&screen));
+        screen.keys("/");
+        for says in ["Enter accept", "Ctrl-O search all"] {
+            assert!(bottom(&screen).contains(says), "{columns} columns: {}", bottom(&screen));
+        }
+    }
+}

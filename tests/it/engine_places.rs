@@ -221,7 +221,7 @@ fn a_worktree_that_cannot_be_set_up_may_be_left_and_the_task_above_learns_of_it(
     assert_eq!(project.asks().len(), 0);
     project.run([]).ok();
     assert_eq!(project.log("orchestrator").matches("could not be set up").count(), 1);
-    assert_eq!(project.run([]).ok(), "", "it is not started again by itself");
+    assert!(project.run([]).ok().starts_with("nothing to do: "), "it is not started again by itself");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn one_project_speaks_to_another_that_is_not_open_and_that_one_is_woken_by_it() 
     assert!(ran.out.contains("Understood."), "{ran:?}");
     let log = right.log("orchestrator");
     assert_eq!(log.matches("The interface has changed.").count(), 1, "{log}");
-    assert_eq!(right.run([]).ok(), "", "it is taken in once");
+    assert!(right.run([]).ok().starts_with("nothing to do: "), "it is taken in once");
     assert_eq!(letters(&right.folder.root().join("inbox")), 0);
 }
 

@@ -29,17 +29,19 @@ fn a_server_that_the_repository_asks_for_is_asked_about_once_and_starts_nothing_
     let project = world.project("app");
     asks_for(&project, "/nowhere/server");
     let ran = project.run(["Hello."]);
-    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_eq!(ran.code, 0, "the work is done, and nothing of it waits: {ran:?}");
     for said in [
         "One.",
         "asks for the tool server \"files\"",
         "program: \"/nowhere/server\"",
         "argument: \"--all\"",
         "1. Let it start",
+        "note: The repository asks for the tool server \"files\". Let it start? Nothing waits for that: mxd answer ",
     ] {
         assert!(ran.out.contains(said), "expected {said:?} in {ran:?}");
     }
-    assert_eq!(project.run([]).code, 2, "it still waits");
+    let ran = project.run([]);
+    assert!(ran.code == 0 && ran.out.starts_with("note: "), "it is said each time, in a line: {ran:?}");
     let asks = project.asks();
     assert_eq!((asks.len(), &asks[0]["kind"]), (1, &json!("mcp_approval")), "asked once: {asks:?}");
     // The agent is not kept from its work, and may say that it is done.
@@ -60,7 +62,7 @@ fn an_approval_is_remembered_and_a_changed_entry_asks_again() {
     assert!(project.mxd(["mcp", "list"]).ok().contains("files"));
     assert_eq!((project.asks().len(), project.run([]).code), (0, 0));
     asks_for(&project, "/nowhere/other");
-    assert_eq!(project.run([]).code, 2);
+    assert_eq!(project.run([]).code, 0);
     assert!(project.asks()[0]["detail"].as_str().unwrap().contains("/nowhere/other"));
 }
 
@@ -83,7 +85,7 @@ fn a_question_about_a_server_that_is_no_longer_asked_for_is_taken_back() {
     play(&world, json!([root(turns())]));
     let project = world.project("app");
     asks_for(&project, "/nowhere/server");
-    assert_eq!(project.run(["Hello."]).code, 2);
+    assert_eq!((project.run(["Hello."]).code, project.asks().len()), (0, 1));
     fs::remove_file(project.path.join(".mxd/config.json")).unwrap();
     assert_eq!((project.run([]).code, project.asks().len()), (0, 0));
 }

@@ -3,6 +3,8 @@
 mod support;
 
 #[cfg(test)]
+mod advice;
+#[cfg(test)]
 mod agent_budget;
 #[cfg(test)]
 mod agent_cut_short;

@@ -74,7 +74,7 @@ async fn pictures_sounds_and_resources_become_blobs_that_can_be_looked_at() {
 
     let reply = servers.call("broken", json!({})).await;
     assert_eq!(reply.images, []);
-    assert!(reply.text.contains("not base64") && reply.text.contains("cannot be decoded"), "{}", reply.text);
+    assert!(reply.text.contains("not base64") && reply.text.contains("make or fetch it again"), "{}", reply.text);
     servers.pool.shutdown().await;
 }
 

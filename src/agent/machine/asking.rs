@@ -232,22 +232,28 @@ impl Machine {
             return self.save(bodies, Then::End(exit));
         }
         // A summary that the person wished for while the agent slept: it sleeps on, whatever becomes of that.
-        let of_sleeper = about == About::Compaction && !self.control_messages().is_empty() && self.is_asleep();
+        let free = !about.choices().iter().any(|choice| is(choice));
+        let is_said = free && !is_model_name(&answer.text);
+        let of_sleeper =
+            about == About::Compaction && !is_said && !self.control_messages().is_empty() && self.is_asleep();
         self.asleep |= of_sleeper;
         // Whoever answers wants the agent to go on, whatever cut it short before.
         self.halted &= of_sleeper;
-        let free = !about.choices().iter().any(|choice| is(choice));
         match about {
-            About::Provider(_) | About::Compaction if free && is_model_name(&answer.text) => {
+            About::Provider(_) | About::Compaction if free && !is_said => {
                 self.out.push(Effect::UseModel { model: answer.text.trim().to_owned() });
                 self.phase = Phase::Preparing { after: None };
                 self.out.push(Effect::Prepare { config: true, context: false });
             }
             About::Provider(_) if free => self.go_on(now, None, answer, free),
             About::Provider(purpose) => self.call(purpose, 1),
-            About::Compaction if is(WITHOUT) => {
+            // Whoever says something wants to be heard, as if they had spoken to the agent: not another try.
+            About::Compaction if is(WITHOUT) || is_said => {
                 let mut bodies: Vec<Body> = self.allow(ask, about).into_iter().collect();
                 bodies.extend(self.unwished(about));
+                if is_said && !answer.text.trim().is_empty() {
+                    bodies.push(self.message(now, Source::Notice, &answer.text).into());
+                }
                 self.save_any(now, bodies);
             }
             About::Compaction => {

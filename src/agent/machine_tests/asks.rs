@@ -103,10 +103,12 @@ fn other_words_to_a_failing_api_name_another_model() {
 
 #[test]
 fn other_words_go_to_the_agent() {
-    for kind in [AskKind::ModelStopped, AskKind::Budget, AskKind::Loop, AskKind::TurnLimit] {
+    let spoken_to =
+        [AskKind::ModelStopped, AskKind::Budget, AskKind::Loop, AskKind::TurnLimit, AskKind::CompactionFailed];
+    for kind in spoken_to {
         let mut bench = asking(kind);
         bench.answer("Only the tests, please.");
-        assert_eq!(bench.machine.waits_for(), "model", "{kind:?}");
+        assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond), "{kind:?}");
         assert!(bench.last_words().contains("Only the tests, please."), "{kind:?}: {}", bench.last_words());
     }
 }

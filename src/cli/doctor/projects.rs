@@ -52,7 +52,7 @@ async fn one(home: &Home, located: &Located) -> Vec<Finding> {
     let name = &project.name;
     if !project.path.is_dir() {
         let text = format!("{name}: its folder {} is gone; what was said and archived is kept", project.path.display());
-        let back = "put it back there, or register it again where it is now: `mxd init PATH`";
+        let back = "put it back there; where it is now it can only begin anew: `mxd init PATH`";
         return vec![Finding::warning("project", text).advise(back)];
     }
     let mut findings = vec![repository(located).await];

@@ -160,7 +160,7 @@ fn hint_at_hook(parts: &Parts) {
         return;
     }
     let text = "New worktrees are used as git makes them. If they need dependencies or files first, write \
-                .mxd/hooks/setup_worktree.sh: it runs in each of them (mxd init writes an example)."
+                .mxd/hooks/setup_worktree.sh: it runs in each of them (`mxd init` writes an example)."
         .to_owned();
     parts.feed.tell(&Update::Notice { notice: Notice { level: Level::Info, text, task: None } });
 }

@@ -100,8 +100,9 @@ impl Machine {
         let deepest = self.limits.max_depth as usize;
         if self.tree.depth(parent) >= deepest {
             return Err(Fault::user(format!(
-                "\"{}\" is {deepest} levels below the root, and tasks may not go deeper",
-                above.title
+                "\"{}\" is {} below the root, and tasks may not go deeper",
+                above.title,
+                text::count(deepest, "level", "levels")
             ))
             .hint("make it a sibling instead")
             .hint("or allow more: `mxd config set maxDepth N`"));

@@ -191,14 +191,15 @@ impl Machine {
         let outcome = match (back.sent, back.aim) {
             (Some(message), _) => Outcome::Sent(message),
             (None, Aim::Redo) => Outcome::Noted("everything is where it was before the rewind".to_owned()),
-            (None, Aim::After(_) | Aim::Before(_)) => Outcome::Noted(
-                match back.extent {
-                    Extent::Conversation => "the conversation is back; `mxd rewind --redo` takes it forth again",
-                    Extent::Files => "the files are back; `mxd rewind --redo` takes them forth again",
-                    Extent::Both => "conversation and files are back; `mxd rewind --redo` takes them forth again",
-                }
-                .to_owned(),
-            ),
+            (None, Aim::After(_) | Aim::Before(_)) => {
+                let (what, them) = match back.extent {
+                    Extent::Conversation => ("the conversation is", "it"),
+                    Extent::Files => ("the files are", "them"),
+                    Extent::Both => ("conversation and files are", "them"),
+                };
+                let short = task.short();
+                Outcome::Noted(format!("{what} back; `mxd rewind {short} --redo` takes {them} forth again"))
+            }
         };
         let status = back.status.filter(|status| match status {
             // A redo makes a verdict count again only if its end is what the conversation ends with.

@@ -117,8 +117,8 @@ impl Machine {
         // The id may have had a conversation before: in this clone it was deleted, and now it is back.
         self.lives.insert(task, Life { state: session, ..Life::default() });
         let words = format!(
-            "the repository has a recurring task that is new here, \"{title}\": it is a draft until you make it ready (mxd \
-             task edit {} --draft false)",
+            "the repository has a recurring task that is new here, \"{title}\": it is a draft until you make it ready: \
+             `mxd task edit {} --draft false`",
             task.short()
         );
         self.commit([task, root], Then::Settle(Asker::Round, Outcome::Created(task), words));

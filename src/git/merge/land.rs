@@ -7,7 +7,7 @@ use git2::{Oid, Repository, Signature};
 
 use super::apply::{Computed, compute};
 use super::{CheckoutFate, Landed, Landing, TookIn, tip};
-use crate::base::TaskId;
+use crate::base::{TaskId, text};
 use crate::git::entry::{self, Entry, Head};
 use crate::git::error::{Error, blocking};
 use crate::git::program::{Checkout, OURSELVES};
@@ -27,6 +27,17 @@ pub(super) struct Note {
     pub(super) target: String,
     pub(super) from: Oid,
     pub(super) to: Oid,
+}
+
+/// Returns the command that takes a landing back where commits follow it.
+fn revert(repository: &Repository, note: &Note) -> String {
+    let short = |id: Oid| text::prefix(&id.to_string(), 12).to_owned();
+    let parents = repository.find_commit(note.to).map_or(1, |commit| commit.parent_count());
+    if parents > 1 {
+        format!("git revert --no-edit -m 1 {}", short(note.to))
+    } else {
+        format!("git revert --no-edit {}..{}", short(note.from), short(note.to))
+    }
 }
 
 /// The checkouts that a landing is about.
@@ -209,8 +220,9 @@ impl Worktrees {
             let note = read_note(&repository, found)?;
             if tip(&repository, &note.target)? != note.to {
                 return Err(Error::Refused(format!(
-                    "\"{}\" has moved on since; take the commits back with `git revert` instead",
-                    note.target
+                    "\"{}\" has moved on since; take back what came with it: `{}`",
+                    note.target,
+                    revert(&repository, &note)
                 )));
             }
             Ok(note)

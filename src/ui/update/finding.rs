@@ -81,15 +81,16 @@ pub fn accept(model: &mut Model) {
     }
     let Some(hit) = find.chosen().cloned() else { return };
     let problem = if model.world.task(hit.task).is_none() {
-        Some("that task is gone")
+        Some("that task is gone".to_owned())
     } else if hit.rewound {
-        Some("the conversation was taken back to before this; `mxd log --raw` has it")
+        let task = hit.task.short();
+        Some(format!("the conversation was taken back to before this; `mxd log {task} --raw` has it"))
     } else {
         None
     };
     // Said where the person looks.
-    find.problem = problem.map(str::to_owned);
-    if problem.is_some() {
+    find.problem = problem;
+    if find.problem.is_some() {
         return;
     }
     model.layers.clear();

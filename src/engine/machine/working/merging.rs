@@ -128,9 +128,9 @@ impl Machine {
             How::Squash => "squashed",
             How::Rebase => "rebased",
         };
-        let noted = format!("{verb} into {}{place}; `mxd merge --undo` takes it back", merging.target);
-        let outcome = Outcome::Noted(noted);
         let task = merging.task;
+        let noted = format!("{verb} into {}{place}; `mxd merge {} --undo` takes it back", merging.target, task.short());
+        let outcome = Outcome::Noted(noted);
         let words = format!(
             "The person {verb} the work of \"{}\" ({task}) into {}.",
             self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default(),

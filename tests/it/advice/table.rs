@@ -1,0 +1,332 @@
+//! Which test runs which command: the test, then the files below `src` with the commands that they name.
+
+/// A file and a command as it stands there.
+type Said = (&'static str, &'static str);
+
+pub const ADVICE: &[(&str, &[Said])] = &[
+    (
+        "advice/places.rs::a_base_branch_that_is_gone_or_left_is_named_anew_by_what_is_said",
+        &[
+            ("cli/doctor/projects.rs", "mxd init {at} --base {}"),
+            ("cli/init.rs", "git branch"),
+            ("engine/driver/setup.rs", "mxd init --base BRANCH"),
+            ("engine/open.rs", "mxd init --base BRANCH"),
+            ("git/error.rs", "mxd init --base BRANCH"),
+        ],
+    ),
+    (
+        "advice/places.rs::a_branch_whose_name_is_no_text_is_renamed_by_what_is_said",
+        &[("git/place.rs", "git branch -m <name>")],
+    ),
+    (
+        "advice/places.rs::a_project_whose_folder_was_moved_begins_anew_by_what_is_said",
+        &[("cli/doctor/projects.rs", "mxd init PATH")],
+    ),
+    (
+        "advice/places.rs::a_repository_that_is_not_registered_is_registered_by_what_is_said",
+        &[("cli/check.rs", "mxd init"), ("cli/projects.rs", "mxd init"), ("engine/driver/setup.rs", "mxd init")],
+    ),
+    (
+        "advice/places.rs::branches_that_are_in_the_way_are_moved_by_what_is_said",
+        &[("git/error.rs", "git branch -m"), ("git/error.rs", "git fsck"), ("git/error.rs", "git switch")],
+    ),
+    (
+        "advice/places.rs::what_doctor_says_of_the_machine_runs_in_any_shell",
+        &[
+            ("cli/doctor/machine.rs", "chmod u+rwx {}"),
+            ("cli/doctor/machine.rs", "export LC_ALL=C.UTF-8"),
+            ("cli/doctor/machine.rs", "export TERM=screen-256color"),
+            ("cli/doctor/machine.rs", "mxd gc --all"),
+            ("cli/doctor/providers.rs", "export OPENAI_API_KEY=KEY"),
+        ],
+    ),
+    (
+        "advice/places.rs::what_is_no_repository_becomes_one_by_what_is_said",
+        &[("ui/setup.rs", "git init"), ("ui/setup/view.rs", "git init")],
+    ),
+    (
+        "advice/places.rs::what_needs_no_screen_runs_without_one_by_what_is_said",
+        &[
+            ("cli/demo.rs", "mxd demo --plain"),
+            ("cli/doctor/machine.rs", "mxd --plain"),
+            ("cli/doctor/projects.rs", "mxd"),
+            ("cli/first.rs", "mxd"),
+            ("cli/first.rs", "mxd --plain"),
+            ("cli/first.rs", "mxd demo"),
+            ("cli/screen.rs", "mxd demo"),
+            ("engine/onlooker.rs", "mxd"),
+            ("term/terminal.rs", "mxd --plain"),
+            ("ui/setup/view.rs", "mxd demo"),
+        ],
+    ),
+    (
+        "advice/settings.rs::a_group_without_a_script_or_a_model_gets_one_by_what_is_said",
+        &[
+            ("engine/driver/models.rs", "mxd config set authGroups.{name}.script PATH"),
+            ("engine/driver/models.rs", "mxd config set model NAME"),
+        ],
+    ),
+    (
+        "advice/settings.rs::a_way_to_a_model_is_set_up_by_what_is_said",
+        &[
+            ("config/edit.rs", "mxd config set --{layer} {key}.{field} …"),
+            ("config/settings.rs", "mxd config get authGroups"),
+            ("config/settings.rs", "mxd config set --global authGroups.main.apiKey KEY"),
+            ("config/settings.rs", "mxd config set --global authGroups.main.provider anthropic"),
+            ("config/settings.rs", "mxd config set --global defaultAuth NAME"),
+        ],
+    ),
+    (
+        "advice/settings.rs::profiles_that_are_missing_are_found_by_what_is_said",
+        &[
+            ("cli/agents.rs", "mxd config set --global profile NAME"),
+            ("config/table/entries.rs", "mxd agents"),
+            ("engine/profiles.rs", "mxd agents"),
+        ],
+    ),
+    (
+        "advice/settings.rs::settings_that_are_missing_are_set_by_what_is_said",
+        &[
+            ("cli/config.rs", "mxd config set --{layer} {path} …"),
+            ("cli/config.rs", "mxd config set {path} …"),
+            ("config/edit.rs", "mxd config list"),
+            ("config/read.rs", "mxd config set --global {path} …"),
+            ("config/read.rs", "mxd config set --local {path} …"),
+            ("config/show.rs", "mxd config list"),
+        ],
+    ),
+    (
+        "advice/settings.rs::settings_that_are_wrong_are_mended_by_what_is_said",
+        &[
+            ("config/problem.rs", "mxd config list"),
+            ("config/problem.rs", "mxd config set"),
+            ("config/problem.rs", "mxd config unset"),
+        ],
+    ),
+    (
+        "advice/settings.rs::tool_servers_are_approved_by_what_is_said",
+        &[
+            ("cli/mcp.rs", "mxd config path"),
+            ("cli/mcp/shown.rs", "mxd mcp approve {}"),
+            ("engine/machine/approving.rs", "mxd mcp list"),
+            ("tools/mcp/slot.rs", "mxd mcp approve {name}"),
+        ],
+    ),
+    (
+        "advice/work.rs::a_damaged_session_is_looked_at_by_what_is_said",
+        &[("cli/export.rs", "mxd check"), ("cli/log.rs", "mxd check")],
+    ),
+    (
+        "advice/work.rs::a_merge_is_taken_back_by_what_is_said",
+        &[
+            ("engine/machine/working/merging.rs", "mxd merge {} --undo"),
+            ("engine/reading/previews.rs", "mxd merge TASK"),
+            ("git/merge/land.rs", "git revert --no-edit -m 1 {}"),
+            ("git/merge/land.rs", "git revert --no-edit {}..{}"),
+        ],
+    ),
+    (
+        "advice/work.rs::a_project_that_is_worked_on_is_read_by_what_is_said",
+        &[("store/lock.rs", "mxd check"), ("store/lock.rs", "mxd log"), ("store/lock.rs", "mxd tree")],
+    ),
+    (
+        "advice/work.rs::a_rewind_is_taken_back_by_what_is_said",
+        &[
+            ("engine/machine/rewinding.rs", "mxd rewind {short} --redo"),
+            ("ui/update/finding.rs", "mxd log {task} --raw"),
+        ],
+    ),
+    (
+        "advice/work.rs::conflicts_are_solved_by_what_is_said",
+        &[
+            ("engine/machine/working.rs", "git merge {target}"),
+            ("engine/machine/working/merging.rs", "git merge {target}"),
+            ("engine/machine/working/merging.rs", "mxd merge TASK --edit"),
+            ("engine/machine/working/merging.rs", "mxd merge TASK --resolve"),
+        ],
+    ),
+    (
+        "advice/work.rs::rounds_are_made_and_made_ready_by_what_is_said",
+        &[
+            ("engine/driver/rounds.rs", "mxd task new TITLE --recurring reset"),
+            ("engine/machine/rounds.rs", "mxd task edit {} --draft false"),
+        ],
+    ),
+    ("advice/work.rs::tasks_go_deeper_by_what_is_said", &[("engine/machine/editing.rs", "mxd config set maxDepth N")]),
+    (
+        "advice/work.rs::turns_and_edits_are_found_by_what_is_said",
+        &[
+            ("cli/diff.rs", "mxd diff TASK --turn 3 --edit 2"),
+            ("cli/diff.rs", "mxd rewind TASK --list"),
+            ("cli/rewind.rs", "mxd rewind TASK --list"),
+            ("engine/reading.rs", "mxd rewind TASK --list"),
+            ("engine/reading/edits.rs", "mxd diff TASK --turn TURN"),
+        ],
+    ),
+    (
+        "advice/work.rs::what_is_not_there_is_found_by_what_is_said",
+        &[
+            ("cli/say.rs", "mxd asks"),
+            ("cli/search.rs", "mxd search WORDS"),
+            ("cli/tree.rs", "mxd tree"),
+            ("cli/work.rs", "mxd tree"),
+            ("engine/machine.rs", "mxd tree"),
+            ("engine/machine/asking.rs", "mxd asks"),
+            ("search.rs", "mxd search"),
+        ],
+    ),
+    (
+        "advice/work.rs::what_was_put_away_comes_back_by_what_is_said",
+        &[
+            ("cli/task.rs", "mxd restore"),
+            ("engine/driver/effects.rs", "mxd restore {task}"),
+            ("engine/driver/working.rs", "mxd restore TASK"),
+            ("engine/machine/editing/restoring.rs", "mxd restore"),
+            ("ui/update/act_tree.rs", "mxd restore"),
+        ],
+    ),
+    (
+        "advice/work.rs::what_was_sent_is_worked_on_by_what_is_said",
+        &[("cli/rewind.rs", "mxd run"), ("cli/say.rs", "mxd run")],
+    ),
+    (
+        "advice/work.rs::who_has_nothing_to_do_is_given_something_by_what_is_said",
+        &[
+            ("cli/first.rs", "mxd run \"what you want\""),
+            ("cli/run.rs", "mxd run \"what you want\""),
+            ("cli/run.rs", "mxd send TASK TEXT"),
+            ("cli/run.rs", "mxd tree"),
+        ],
+    ),
+    (
+        "advice/work.rs::who_holds_a_project_is_continued_or_ended_by_what_is_said",
+        &[
+            ("store/lock.rs", "kill -CONT {pid}"),
+            ("store/lock.rs", "kill {pid}"),
+            ("store/lock.rs", "kill {pid} && kill -CONT {pid}"),
+        ],
+    ),
+    (
+        "advice/work.rs::who_is_in_progress_is_stopped_by_what_is_said",
+        &[
+            ("engine/machine/editing/removing.rs", "mxd stop TASK"),
+            ("engine/machine/working.rs", "mxd stop TASK"),
+            ("engine/machine/working/merging.rs", "mxd stop TASK"),
+        ],
+    ),
+    ("advice/work.rs::who_sleeps_without_being_done_is_woken_by_what_is_said", &[("cli/run.rs", "mxd send {} TEXT")]),
+    (
+        "advice/work.rs::work_is_checked_by_what_is_said",
+        &[
+            ("engine/machine/working.rs", "mxd config set verify 'COMMAND'"),
+            ("engine/machine/working.rs", "mxd task edit TASK --verify 'COMMAND'"),
+        ],
+    ),
+    (
+        "cli_book.rs::help_explains_commands_and_every_topic_it_names",
+        &[("cli/help.rs", "mxd help"), ("cli/help.rs", "mxd help TOPIC"), ("cli/help.rs", "mxd help {nearest}")],
+    ),
+    ("cli_book.rs::there_is_a_manual_page_for_every_command", &[("cli/pages.rs", "mxd help")]),
+    (
+        "cli_check.rs::a_corrupt_tree_is_refused_then_rebuilt_from_the_sessions_with_a_copy_kept",
+        &[("store/error.rs", "mxd check"), ("store/error.rs", "mxd check --repair")],
+    ),
+    (
+        "cli_check.rs::a_torn_end_is_reported_kept_and_cut_and_the_advice_works",
+        &[("cli/check.rs", "mxd check --repair")],
+    ),
+    ("cli_config.rs::path_says_where_each_layer_is_and_only_what_exists_here", &[("cli/place.rs", "mxd init")]),
+    (
+        "cli_doctor.rs::a_key_an_address_and_a_model_that_are_wrong_are_cured_by_what_it_says",
+        &[
+            ("cli/doctor/providers.rs", "mxd config set --global {} ADDRESS"),
+            ("cli/doctor/providers.rs", "mxd config set --global {} KEY"),
+            ("cli/doctor/providers.rs", "mxd config set model {}"),
+            ("provider/catalogue.rs", "mxd config set --global {key} TOKENS"),
+        ],
+    ),
+    (
+        "cli_doctor.rs::a_provider_is_set_up_by_what_it_says",
+        &[("cli/doctor/providers.rs", "export ANTHROPIC_API_KEY=KEY")],
+    ),
+    (
+        "cli_doctor.rs::a_suspended_process_is_named_and_continued_by_what_it_says",
+        &[("cli/doctor/projects.rs", "kill -CONT {}")],
+    ),
+    (
+        "cli_doctor.rs::it_works_outside_of_a_repository_and_before_anything_was_kept_and_makes_nothing",
+        &[
+            ("git/place.rs", "git -C {} commit --allow-empty -m start"),
+            ("git/place.rs", "git -C {} switch <branch>"),
+            ("git/place.rs", "git init {0}"),
+        ],
+    ),
+    ("cli_doctor.rs::of_a_bare_repository_a_clone_is_made_by_what_it_says", &[("git/place.rs", "git clone {} FOLDER")]),
+    (
+        "cli_doctor.rs::the_machine_is_cured_by_what_it_says",
+        &[
+            ("cli/doctor/machine.rs", "chmod go-rwx {}"),
+            ("cli/doctor/projects.rs", "git -C {at} config user.email EMAIL"),
+            ("cli/doctor/projects.rs", "git -C {at} config user.name NAME"),
+            ("cli/doctor/projects.rs", "rm {}"),
+        ],
+    ),
+    (
+        "cli_doctor.rs::tool_servers_are_cured_by_what_it_says_and_none_is_started",
+        &[
+            ("cli/doctor/settings.rs", "mkdir -p {}"),
+            ("cli/doctor/settings.rs", "mxd config set --{} mcpServers.{name}.disabled true"),
+            ("cli/doctor/settings.rs", "mxd mcp approve {}"),
+            ("cli/doctor/settings.rs", "mxd mcp list"),
+            ("cli/doctor/settings.rs", "mxd mcp test {}"),
+            ("engine/leftovers.rs", "mxd mcp test"),
+        ],
+    ),
+    (
+        "cli_doctor.rs::what_earlier_runs_left_is_cured_by_what_it_says",
+        &[
+            ("cli/doctor/projects.rs", "mxd check --repair"),
+            ("cli/doctor/projects.rs", "mxd gc"),
+            ("config/table/entries.rs", "mxd gc"),
+            ("engine/leftovers.rs", "git worktree remove -f -f {}"),
+        ],
+    ),
+    (
+        "cli_doctor.rs::wrong_settings_are_cured_by_what_it_says",
+        &[
+            ("cli/doctor/settings.rs", "mxd check --repair"),
+            ("cli/doctor/settings.rs", "mxd config set --global authGroups.main.provider anthropic"),
+            ("cli/doctor/settings.rs", "mxd config set --{} {key} {}"),
+            ("cli/doctor/settings.rs", "mxd config unset --{layer} {}"),
+        ],
+    ),
+    (
+        "cli_gc.rs::a_worktree_that_no_task_owns_is_archived_before_it_goes",
+        &[("engine/leftovers.rs", "git log refs/mxd/archive/{}")],
+    ),
+    (
+        "cli_gc.rs::what_a_session_remembers_is_left_alone_until_the_tree_is_mended",
+        &[("engine/leftovers.rs", "mxd check --repair")],
+    ),
+    (
+        "cli_import.rs::a_repository_is_looked_through_before_it_is_registered_and_the_hint_imports_what_was_listed",
+        &[("cli/import.rs", "mxd import")],
+    ),
+    (
+        "cli_init.rs::a_repository_of_another_user_is_not_trusted_until_git_does",
+        &[("git/place.rs", "git config --global --add safe.directory {}")],
+    ),
+    (
+        "cli_init.rs::commit_without_an_identity_says_so_and_the_hints_work",
+        &[
+            ("git/commit.rs", "git config --global user.email …"),
+            ("git/commit.rs", "git config --global user.name …"),
+            ("git/fresh.rs", "git config --global user.email …"),
+            ("git/fresh.rs", "git config --global user.name …"),
+        ],
+    ),
+    (
+        "engine_cli.rs::a_run_returns_2_and_the_question_when_it_waits_and_the_command_it_names_answers",
+        &[("cli/asks.rs", "mxd answer {} TEXT{}")],
+    ),
+];
