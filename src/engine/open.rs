@@ -234,13 +234,9 @@ async fn read_sessions(
     let (sessions, ids) = (store.sessions().clone(), ids.clone());
     let tasks: Vec<TaskId> = tree.all().map(|node| node.id).collect();
     let read = tokio::task::spawn_blocking(move || {
-        let mut summaries = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            let summary = digests.summary(&sessions, task)?;
-            if let Some(head) = summary.head {
-                ids.observe(head.ulid());
-            }
-            summaries.push((task, summary));
+        let summaries = digests.summaries(&sessions, &tasks)?;
+        for head in summaries.iter().filter_map(|(_, summary)| summary.head) {
+            ids.observe(head.ulid());
         }
         Ok::<_, StoreError>((summaries, digests))
     });

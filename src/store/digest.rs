@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -27,6 +28,9 @@ use crate::store::{StoreError, replace};
 const VERSION: u64 = 2;
 /// Folds may come to something else in another version of the program, over the same events.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// How many sessions are read at a time, on a machine that has so many processors.
+const MOST_READERS: usize = 8;
 
 /// The digests of one project.
 pub struct Digests {
@@ -73,14 +77,48 @@ impl Digests {
 
     /// Returns what a session adds up to, having read as little of it as it takes.
     pub fn summary(&mut self, sessions: &Sessions, task: TaskId) -> Result<Summary, StoreError> {
+        let (summary, counts) = self.read(sessions, task)?;
+        if !counts {
+            self.unsaved |= self.known.remove(&task).is_some();
+        }
+        Ok(summary)
+    }
+
+    /// The same for many sessions, several of them at a time.
+    pub fn summaries(&mut self, sessions: &Sessions, tasks: &[TaskId]) -> Result<Vec<(TaskId, Summary)>, StoreError> {
+        let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
+        let share = tasks.len().div_ceil(readers).max(1);
+        let known = &*self;
+        let read = |part: &[TaskId]| {
+            let each = part.iter().map(|task| known.read(sessions, *task).map(|read| (*task, read)));
+            each.collect::<Result<Vec<_>, StoreError>>()
+        };
+        let parts: Vec<_> = thread::scope(|scope| {
+            let readers: Vec<_> = tasks.chunks(share).map(|part| scope.spawn(move || read(part))).collect();
+            let joined = readers.into_iter().map(thread::ScopedJoinHandle::join);
+            joined.map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        let mut summaries = Vec::with_capacity(tasks.len());
+        for part in parts {
+            for (task, (summary, counts)) in part? {
+                if !counts {
+                    self.unsaved |= self.known.remove(&task).is_some();
+                }
+                summaries.push((task, summary));
+            }
+        }
+        Ok(summaries)
+    }
+
+    /// Reads what a session adds up to, and whether its digest still counts.
+    fn read(&self, sessions: &Sessions, task: TaskId) -> Result<(Summary, bool), StoreError> {
         // Whatever is wrong with a digest, or with the short way, the session has the last word.
         let resumed = self.known.get(&task).and_then(|digest| digest.resume(sessions, task).ok().flatten());
         if let Some(summary) = resumed {
-            return Ok(summary);
+            return Ok((summary, true));
         }
-        self.unsaved |= self.known.remove(&task).is_some();
         let active = sessions.active(task)?;
-        Ok(Summary { head: active.head, state: active.state() })
+        Ok((Summary { head: active.head, state: active.state() }, false))
     }
 
     /// Takes note that a session came to `state` with `head`, which is in its file, perhaps with more behind it.

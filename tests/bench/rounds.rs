@@ -20,27 +20,39 @@ pub struct Paired {
 }
 
 /// Runs both in turns, once unmeasured.
-pub fn paired(ours: impl FnMut() -> Outcome, limit: impl FnMut() -> Outcome) -> Outcome<Paired> {
+pub fn paired(mut ours: impl FnMut() -> Outcome, mut limit: impl FnMut() -> Outcome) -> Outcome<Paired> {
+    in_turns(ROUNDS, || time(&mut ours), || time(&mut limit))
+}
+
+/// As [`paired`], for work of which only a part counts: each side says how long that took.
+pub fn paired_as_told(
+    ours: impl FnMut() -> Outcome<Duration>,
+    limit: impl FnMut() -> Outcome<Duration>,
+) -> Outcome<Paired> {
     in_turns(ROUNDS, ours, limit)
 }
 
 /// As [`paired`], for work that waits for a disk.
-pub fn paired_on_disk(ours: impl FnMut() -> Outcome, limit: impl FnMut() -> Outcome) -> Outcome<Paired> {
-    in_turns(DISK_ROUNDS, ours, limit)
+pub fn paired_on_disk(mut ours: impl FnMut() -> Outcome, mut limit: impl FnMut() -> Outcome) -> Outcome<Paired> {
+    in_turns(DISK_ROUNDS, || time(&mut ours), || time(&mut limit))
 }
 
-fn in_turns(rounds: usize, mut ours: impl FnMut() -> Outcome, mut limit: impl FnMut() -> Outcome) -> Outcome<Paired> {
+fn in_turns(
+    rounds: usize,
+    mut ours: impl FnMut() -> Outcome<Duration>,
+    mut limit: impl FnMut() -> Outcome<Duration>,
+) -> Outcome<Paired> {
     ours()?;
     limit()?;
     let mut times = Vec::with_capacity(rounds);
     for round in 0..rounds {
         // Who goes first alternates: the second may find a warmer cache or a busier disk.
         let pair = if round % 2 == 0 {
-            let ours = time(&mut ours)?;
-            (ours, time(&mut limit)?)
+            let ours = ours()?;
+            (ours, limit()?)
         } else {
-            let limit = time(&mut limit)?;
-            (time(&mut ours)?, limit)
+            let limit = limit()?;
+            (ours()?, limit)
         };
         times.push(pair);
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::report::{Report, Row, Target, Unit};
-use crate::rounds::paired;
+use crate::rounds::paired_as_told;
 use crate::site::Site;
 use crate::system::Process;
 
@@ -48,19 +48,27 @@ fn start_rows(report: &mut Report) -> Outcome {
     site.register(&json!({ "version": 1, "conversations": [] }))?;
     tokio::runtime::Runtime::new()?.block_on(site.sleepers(TASKS, SESSION, 20_000))?;
     let read = Arc::new(AtomicU64::new(0));
-    let start = || -> Outcome {
+    // How long the program takes to end does not count, and how patiently the terminal waits for that.
+    let start = || -> Outcome<Duration> {
+        let begun = Instant::now();
         let screen = Screen::open(&site, 120, 40)?;
         screen.wait_for(FRAME)?;
+        let taken = begun.elapsed();
         read.store(screen.process()?.figure("io", "rchar:")?, Ordering::Relaxed);
-        screen.end()
+        screen.end()?;
+        Ok(taken)
     };
-    let version = || -> Outcome {
+    let version = || -> Outcome<Duration> {
+        let begun = Instant::now();
         let status = Command::new(program()).arg("--version").stdout(Stdio::null()).status()?;
-        if status.success() { Ok(()) } else { Err("the program does not start".into()) }
+        if status.success() { Ok(begun.elapsed()) } else { Err("the program does not start".into()) }
     };
-    // The first start writes down what the sessions come to.
-    start()?;
-    let result = paired(start, version)?;
+    // The first start writes down what the sessions come to, a moment after its first frame.
+    let first = Screen::open(&site, 120, 40)?;
+    first.wait_for(FRAME)?;
+    std::thread::sleep(Duration::from_secs(3));
+    first.end()?;
+    let result = paired_as_told(start, version)?;
     report.add(&Row {
         what: names[0].clone(),
         ours: result.ours.as_nanos() as f64,

@@ -49,7 +49,7 @@ fn dist(target: Option<&str>) -> Result<PathBuf, Failed> {
         return Err("mxd runs on Linux and macOS; on Windows, build and run it inside WSL".to_owned());
     }
     let mut build = Command::new(cargo);
-    build.current_dir(root).args(["build", "--locked", "--profile", "dist", "--bin", "mxd"]);
+    build.current_dir(root).args(["build", "--locked", "--release", "--bin", "mxd"]);
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
     let mut built = folder.clone();
     if let Some(target) = target {
@@ -64,7 +64,7 @@ fn dist(target: Option<&str>) -> Result<PathBuf, Failed> {
     let archives = folder.join("archives");
     let staged = archives.join(&name);
     let _ = fs::remove_dir_all(&staged);
-    stage(root, &built.join("dist").join("mxd"), &staged)?;
+    stage(root, &built.join("release").join("mxd"), &staged)?;
     let archive = archives.join(format!("{name}.tar.gz"));
     run(Command::new("tar").arg("-C").arg(&archives).arg("-czf").arg(&archive).arg(&name))?;
     Ok(archive)

@@ -70,8 +70,7 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
             Hook::RunEdited => run_hook(parts, order, place, &parts.project.path).await?,
             Hook::Skip => {}
         }
-        std::fs::write(&mark, b"")
-            .map_err(|error| refused_file("write", &mark, &error))?;
+        std::fs::write(&mark, b"").map_err(|error| refused_file("write", &mark, &error))?;
     }
     let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
     Ok(Ready { path, notes })
@@ -103,9 +102,7 @@ async fn reopened(parts: &Parts, wanted: &Wanted) -> Result<Option<String>, crat
 
 fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {
     match std::fs::remove_file(mark) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(refused_file("remove", mark, &error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(refused_file("remove", mark, &error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }

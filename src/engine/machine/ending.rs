@@ -67,10 +67,8 @@ impl Machine {
     /// Says what the disk refused and why, and tries again when it may take it.
     pub(super) fn disk_refused(&mut self, now: Timestamp, task: TaskId, what: &str, reason: &str) {
         let pause = pause_after(self.life(task).refusals);
-        let text = format!(
-            "{what}: {reason}; nothing that was kept is lost, and it is tried again in {} s",
-            pause.as_secs()
-        );
+        let text =
+            format!("{what}: {reason}; nothing that was kept is lost, and it is tried again in {} s", pause.as_secs());
         self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));
         self.try_again_later(now, task);
     }

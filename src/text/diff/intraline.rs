@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{DiffLine, LineKind};
 
-/// Lines longer than this are not compared word by word.
+/// Lines longer than this, or of more words, are not compared word by word: what a frame may cost is bounded by what is
+/// compared, so that the same lines always look the same, on a busy machine too.
 const MAX_LINE: usize = 1000;
+const MAX_WORDS: usize = 250;
 /// In runs longer than this nobody reads word by word, and which line took which one's place is a guess.
 const MAX_RUN: usize = 64;
 /// Lines less alike than this are different lines, not a changed one.
@@ -48,10 +50,11 @@ pub fn emphasis(lines: &[DiffLine], window: &Range<usize>) -> Emphasis {
 type Ranges = Vec<Range<usize>>;
 
 fn differing(old: &str, new: &str) -> Option<(Ranges, Ranges)> {
-    if old.len() > MAX_LINE || new.len() > MAX_LINE {
+    let too_long = |line: &str| line.len() > MAX_LINE || line.split_word_bounds().nth(MAX_WORDS).is_some();
+    if too_long(old) || too_long(new) {
         return None;
     }
-    let diff = TextDiff::configure().timeout(Duration::from_millis(10)).diff_unicode_words(old, new);
+    let diff = TextDiff::from_unicode_words(old, new);
     if diff.ratio() < MIN_RATIO {
         return None;
     }
