@@ -120,8 +120,9 @@ pub async fn set_up_in_lines(
     let mut terminated = signal(SignalKind::terminate()).map_err(deaf)?;
     loop {
         let question = state.question();
-        question.lines.iter().for_each(|line| say(line));
+        // Before the question: whoever answers it at once is not seen either.
         let hush = question.secret.then(Hush::begin);
+        question.lines.iter().for_each(|line| say(line));
         // A signal must not leave a terminal behind that shows nothing.
         let typed = tokio::select! {
             line = lines.recv() => line,

@@ -72,7 +72,7 @@ fn a_task_is_made_asks_is_answered_by_a_digit_and_shows_what_it_changed() {
     let world = greeting();
     let mut session = open(&world, 120, 40);
     make_the_greeting(&mut session);
-    session.wait_for_text("sleeps until something comes");
+    session.wait_for_text("until something comes");
     session.press("a");
     session.wait_for_text("1-9 choose");
     session.press("2");
