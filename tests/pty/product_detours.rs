@@ -97,6 +97,7 @@ fn a_description_is_written_in_the_editor() {
     session.select("Later");
     session.press("e");
     session.wait_for_bytes("the way back", |bytes| memchr::memmem::find_iter(bytes, b"\x1b[?1049h").count() == 2);
+    session.wait_for_text("Nothing has been said here yet");
     session.press("3");
     session.wait_for_text("What it is about.");
     session.press("q");

@@ -18,7 +18,7 @@ fn at_the_question(world: &World) -> Session {
     let mut session = Session::start(world, mxd(), &["demo", "--fast"], 120, 40);
     session.wait_for("the question", |screen| {
         let text = text(screen);
-        text.contains("1 asks you") && text.matches("✓").count() >= 4 && text.contains("sleeps until")
+        text.contains("1 asks you") && text.matches("✓").count() >= 4 && text.contains("until something comes")
     });
     // The greeting has been read.
     session.focus_tasks();
