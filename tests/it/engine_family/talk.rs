@@ -218,10 +218,21 @@ impl Talk {
                 let unknown = |made: &Made| made.name == "send_message" && made.input["input"] == message;
                 match self.looked_up("get_task", unknown) {
                     None => Err(tool("get_task", json!({ "task": task }))),
-                    Some(card) if card.contains("status: pending") => Err(tool("send_message", message)),
+                    // It may have been said to somebody who could not begin yet.
+                    Some(card) if card.contains("status: pending") => self.start_again(task, words),
                     Some(_) => Ok(()),
                 }
             }
+        }
+    }
+
+    /// Says the first word once more, and says so.
+    fn start_again(&self, task: &str, words: &str) -> Step {
+        let again = json!({ "task": task, "message": format!("{words} (again)") });
+        match self.state("send_message", |input| *input == again) {
+            State::Done(_) => Ok(()),
+            State::Never | State::Unknown => Err(tool("send_message", again)),
+            State::Refused(why) => Err(lost(words, &why)),
         }
     }
 
@@ -295,6 +306,11 @@ impl Talk {
         match self.state("done", |input| input["result"] == result) {
             State::Done(_) => Ok(()),
             State::Never | State::Unknown => Err(tool("done", json!({ "status": status, "result": result }))),
+            // Somebody who had ended was spoken to once more, because nobody knew whether he had heard.
+            State::Refused(why) if why.contains("sub tasks are still in progress") => {
+                let just_refused = self.made.last().is_some_and(|made| made.name == "done");
+                Err(if just_refused { wait() } else { tool("done", json!({ "status": status, "result": result })) })
+            }
             State::Refused(why) => Err(lost("done", &why)),
         }
     }
