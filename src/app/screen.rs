@@ -132,7 +132,7 @@ impl Opened {
 
     /// Runs the screen until it is left. The terminal is as it was, whatever happens.
     pub async fn run(self, options: Options) -> Result<End, Fault> {
-        on(self.terminal, self.zone, options).await
+        Box::pin(on(self.terminal, self.zone, options)).await
     }
 }
 

@@ -198,7 +198,7 @@ impl Object {
 
     /// Adds an array of items that are JSON already.
     pub(crate) fn array(&mut self, key: &str, items: impl IntoIterator<Item = Bytes>) -> &mut Self {
-        self.marked_array(key, items.into_iter().map(|item| (item, None)), Bytes::new())
+        self.marked_array(key, items.into_iter().map(|item| (item, None)), &Bytes::new())
     }
 
     /// Adds an array of JSON items, with `mark` inserted into those that come with a place for it.
@@ -206,7 +206,7 @@ impl Object {
         &mut self,
         key: &str,
         items: impl IntoIterator<Item = (Bytes, Option<usize>)>,
-        mark: Bytes,
+        mark: &Bytes,
     ) -> &mut Self {
         self.key(key);
         self.bytes.push(b'[');

@@ -267,7 +267,7 @@ fn prefix_and_messages(body: &mut Object, config: &SessionConfig, segments: &[Se
         let cut = segment.mark().filter(|_| marked.contains(&Some(index)));
         (segment.bytes().clone(), cut)
     });
-    body.marked_array("messages", parts, mark.into());
+    body.marked_array("messages", parts, &mark.into());
 }
 
 fn tools(tools: &[ToolSpec], mark: CacheControl) -> Vec<ToolWithName<'_>> {
