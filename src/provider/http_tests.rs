@@ -132,6 +132,9 @@ async fn a_response_is_streamed_and_the_request_says_who_asks() {
     assert_eq!(headers["anthropic-version"], "2023-06-01");
     assert_eq!(headers["user-agent"], concat!("mxd/", env!("CARGO_PKG_VERSION")));
     assert_eq!(body, call(Wire::Anthropic).body.whole());
+    // In pieces, and still not of unknown length: not every server that speaks this interface takes that.
+    assert_eq!(headers["content-length"], body.len().to_string());
+    assert!(!headers.contains_key("transfer-encoding"));
 }
 
 #[tokio::test]

@@ -52,6 +52,9 @@ pub(super) enum Place {
     Last,
 }
 
+/// How often the disk may refuse a launch before the person is asked: a minute, with the pauses between.
+const PATIENCE: u32 = 5;
+
 impl Machine {
     /// Starts a run for a task that has something to do, as soon as there is a slot.
     pub(super) fn wake(&mut self, now: Timestamp, task: TaskId, line: Place) {
@@ -236,9 +239,13 @@ impl Machine {
         match failure {
             _ if stopped => self.put_to_rest(task),
             LaunchFailure::Cancelled => {}
-            LaunchFailure::Disk(reason) => self.disk_refused(now, task, "it could not be started", &reason),
+            LaunchFailure::Disk(reason) if self.life(task).refusals < PATIENCE => {
+                self.disk_refused(now, task, "it could not be started", &reason);
+            }
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
-            LaunchFailure::Refused(reason) => {
+            // What the disk refuses for a minute, it refuses until somebody does something about it.
+            LaunchFailure::Disk(reason) | LaunchFailure::Refused(reason) => {
+                self.life(task).refusals = 0;
                 self.give_up_until_answered(now, task, "could not be started", &reason);
             }
         }

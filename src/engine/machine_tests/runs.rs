@@ -357,6 +357,33 @@ fn what_is_stopped_before_agents_may_start_does_not_begin_when_they_may() {
 }
 
 #[test]
+fn a_launch_that_the_disk_refuses_is_tried_again_and_the_person_is_asked_in_the_end() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make(root, "Task");
+    rig.send(task, "begin");
+    let refuse = |rig: &mut Rig| {
+        rig.effects.clear();
+        let failure = LaunchFailure::Disk("the disk is full".to_owned());
+        rig.feed(Input::LaunchFailed { task, failure });
+    };
+    for round in 0..5 {
+        refuse(&mut rig);
+        assert!(rig.view(task).asks.is_empty(), "round {round}");
+        assert_eq!(rig.completions(root), [], "round {round}: nothing has failed yet");
+        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        assert_eq!(rig.launched(), [task], "round {round}");
+    }
+    refuse(&mut rig);
+    assert_eq!(rig.view(task).asks.len(), 1);
+    assert_eq!(rig.completions(root), [(task, Verdict::Failed)]);
+    // Whoever answers that it may be tried again finds the same patience.
+    rig.answer(task, 0);
+    refuse(&mut rig);
+    assert!(rig.view(task).asks.is_empty());
+}
+
+#[test]
 fn what_is_stopped_while_the_disk_refuses_it_does_not_begin_when_the_disk_takes_again() {
     let mut rig = Rig::new();
     let root = rig.root();
