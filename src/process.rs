@@ -12,15 +12,17 @@ mod end;
 pub mod environment;
 mod hangup;
 mod harden;
+mod leader;
 mod lent;
 pub mod orphans;
 pub mod output;
 mod record;
+mod spawn;
 mod spool;
 mod supervise;
 pub mod table;
 
-pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, command, converse, start};
+pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, converse, start};
 pub use end::{GRACE, end_marked};
 pub use environment::Environment;
 pub use hangup::outlives_terminal;

@@ -1,14 +1,16 @@
 //! A child process: what is asked for, and the handle to what runs.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessSession};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -16,7 +18,9 @@ use tokio::time::timeout;
 use super::end::Family;
 use super::environment::{Environment, RUN_MARKER};
 use super::output::{Capture, HEAD};
+use super::leader::Leader;
 use super::record::{Identity, Note};
+use super::spawn::{Order, spawn};
 use super::supervise::{Supervisor, supervise};
 
 /// How long what a child leaves behind may take to end by itself, where nobody wants it.
@@ -205,22 +209,6 @@ impl Process {
     }
 }
 
-/// Returns a command set up as every child is: own session, scrubbed environment. Nothing captures its output or
-/// looks after it.
-pub fn command(spec: &Spec) -> CommandWrap {
-    let mut command = CommandWrap::with_new(&spec.program, |command| {
-        command
-            .args(&spec.arguments)
-            .current_dir(&spec.cwd)
-            .env_clear()
-            .envs(spec.environment.variables(std::env::vars_os()))
-            .env(RUN_MARKER, &spec.id)
-            .stdin(Stdio::null());
-    });
-    command.wrap(ProcessSession).wrap(KillOnDrop);
-    command
-}
-
 /// The two pipes of a child that is spoken with.
 #[derive(Debug)]
 pub struct Dialogue {
@@ -230,49 +218,57 @@ pub struct Dialogue {
     pub output: ChildStdout,
 }
 
+/// Our ends of a child's streams, and the child's own.
+struct Wiring {
+    child: [OwnedFd; 3],
+    /// What is captured: of both streams, or of one and the other.
+    captured: (PipeReader, Option<PipeReader>),
+    dialogue: Option<(PipeWriter, PipeReader)>,
+}
+
+/// Returns the input of a child that nobody speaks with.
+fn nothing_to_read() -> io::Result<OwnedFd> {
+    File::open("/dev/null").map(OwnedFd::from)
+}
+
 /// Starts a child. Must be called in a runtime, which then looks after it.
 pub fn start(spec: Spec) -> Result<Process, StartError> {
     let streams = spec.streams;
-    launch(spec, |command, output| {
-        Ok(match streams {
-            Streams::Merged => {
-                let both = output.try_clone()?;
-                command.command_mut().stdout(output).stderr(both);
-                None
-            }
-            Streams::Separate => {
-                let (end, pipe) = io::pipe()?;
-                command.command_mut().stdout(output).stderr(pipe);
-                Some(end)
-            }
-        })
-    })
-    .map(|(process, _)| process)
+    let wired = || {
+        let (output, pipe) = io::pipe()?;
+        let (error, error_pipe) = match streams {
+            Streams::Merged => (None, pipe.try_clone()?),
+            Streams::Separate => io::pipe().map(|(end, pipe)| (Some(end), pipe))?,
+        };
+        let child = [nothing_to_read()?, pipe.into(), error_pipe.into()];
+        Ok(Wiring { child, captured: (output, error), dialogue: None })
+    };
+    launch(spec, wired).map(|(process, _)| process)
 }
 
 /// Starts a child that is spoken with over its own input and output; what is captured is its error stream. All else
 /// is as in [`start`].
 pub fn converse(spec: Spec) -> Result<(Process, Dialogue), StartError> {
     let program = spec.shown.clone();
-    let (process, (input, output)) = launch(spec, |command, error| {
-        command.command_mut().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(error);
-        Ok(None)
-    })?;
-    match (input, output) {
-        (Some(input), Some(output)) => Ok((process, Dialogue { input, output })),
-        _ => Err(StartError::NoPipe { program, source: io::ErrorKind::BrokenPipe.into() }),
-    }
+    let wired = || {
+        let ((input, ours), (answers, output), (error, error_pipe)) = (io::pipe()?, io::pipe()?, io::pipe()?);
+        let child = [input.into(), output.into(), error_pipe.into()];
+        Ok(Wiring { child, captured: (error, None), dialogue: Some((ours, answers)) })
+    };
+    let (process, ends) = launch(spec, wired)?;
+    let spoken = |(input, output): (PipeWriter, PipeReader)| {
+        let input = ChildStdin::from_std(OwnedFd::from(input).into())?;
+        Ok(Dialogue { input, output: ChildStdout::from_std(OwnedFd::from(output).into())? })
+    };
+    let dialogue = ends.map_or(Err(io::ErrorKind::BrokenPipe.into()), spoken);
+    dialogue.map(|dialogue| (process, dialogue)).map_err(|source| StartError::NoPipe { program, source })
 }
 
-/// The pipes that a child was given besides those that are captured.
-type Pipes = (Option<ChildStdin>, Option<ChildStdout>);
-
-/// Starts a child whose streams `wire` sets up: it gets the end that feeds the capture of the output, and may return
-/// the other end of a second one. Whatever else it pipes is returned.
+/// Starts a child with the streams that `wired` makes. Returns our ends of a dialogue, if that is among them.
 fn launch(
     spec: Spec,
-    wire: impl FnOnce(&mut CommandWrap, PipeWriter) -> io::Result<Option<PipeReader>>,
-) -> Result<(Process, Pipes), StartError> {
+    wired: impl FnOnce() -> io::Result<Wiring>,
+) -> Result<(Process, Option<(PipeWriter, PipeReader)>), StartError> {
     let shown = spec.program.to_string_lossy().into_owned();
     let no_pipe = |source| StartError::NoPipe { program: shown.clone(), source };
     let no_record = |source| StartError::NoRecord { program: shown.clone(), source };
@@ -284,14 +280,18 @@ fn launch(
         .map_err(no_record)?;
 
     let started = Instant::now();
-    let mut command = command(&spec);
-    let (output_end, output_pipe) = io::pipe().map_err(no_pipe)?;
-    let error_end = wire(&mut command, output_pipe).map_err(no_pipe)?;
-    let spawned = command.spawn();
-    // Our copies of the pipes' other ends go with the command; while they live, the streams cannot end.
-    drop(command);
-    let child = match spawned {
-        Ok(child) => child,
+    let Wiring { child: streams, captured, dialogue } = wired().map_err(no_pipe)?;
+    let spawned = spawn(&Order {
+        program: &spec.program,
+        arguments: &spec.arguments,
+        cwd: &spec.cwd,
+        environment: &variables(&spec),
+        streams: streams.each_ref().map(AsFd::as_fd),
+    });
+    // While our copies of the child's ends live, the streams cannot end.
+    drop(streams);
+    let pid = match spawned {
+        Ok(pid) => pid,
         Err(source) => {
             if let Some(note) = note {
                 note.remove();
@@ -299,7 +299,9 @@ fn launch(
             return Err(why_not(&spec, shown, source));
         }
     };
-    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or(0);
+    // From here on it is killed unless it is looked after.
+    let child = Leader::new(pid);
+    let pid = pid.as_raw_pid();
     let identity = Identity::of(pid);
     if let Some(note) = &mut note
         && let Err(error) = note.started(identity)
@@ -308,27 +310,33 @@ fn launch(
         tracing::warn!(%error, id = spec.id, "the note of a running process could not be completed");
     }
 
-    let output = Capture::new(spec.head);
-    let spool = |suffix: &str| spec.spool.as_ref().map(|folder| folder.join(format!("{}{suffix}", spec.id)));
-    let mut drains = vec![output.drain(output_end, spool(".out")).map_err(no_pipe)?];
-    let error = match error_end {
-        Some(end) => {
-            let capture = Capture::new(spec.head);
-            drains.push(capture.drain(end, spool(".err")).map_err(no_pipe)?);
-            Some(capture)
-        }
-        None => None,
+    let capture = |end: PipeReader, suffix: &str| {
+        let capture = Capture::new(spec.head);
+        let spool = spec.spool.as_ref().map(|folder| folder.join(format!("{}{suffix}", spec.id)));
+        capture.drain(end, spool).map(|drain| (capture, drain)).map_err(no_pipe)
     };
+    let (output, drain) = capture(captured.0, ".out")?;
+    let mut drains = vec![drain];
+    let mut error = None;
+    if let Some(end) = captured.1 {
+        let (captured, drain) = capture(end, ".err")?;
+        drains.push(drain);
+        error = Some(captured);
+    }
     let (phase_sender, phase) = watch::channel(Phase::Running);
     let (kill, kill_requests) = mpsc::unbounded_channel();
     let start = identity.map(|identity| identity.start);
-    // The wrapper around the child waits for the whole group in its own way; the supervisor does it in ours.
-    let mut child = child.into_inner();
-    let pipes = (child.stdin().take(), child.stdout().take());
     let family = Family::new(&spec.id, pid, start, true);
     let supervisor = Supervisor { family, child, started, phase: phase_sender, drains, note };
     tokio::spawn(supervise(supervisor, kill_requests));
-    Ok((Process { id: spec.id, pid, phase, kill, output, error }, pipes))
+    Ok((Process { id: spec.id, pid, phase, kill, output, error }, dialogue))
+}
+
+/// Returns what a child sees: the scrubbed environment, and its mark.
+fn variables(spec: &Spec) -> BTreeMap<OsString, OsString> {
+    let mut variables = spec.environment.variables(std::env::vars_os());
+    variables.insert(RUN_MARKER.into(), spec.id.clone().into());
+    variables
 }
 
 /// Finds the reason that a person can act on: the system says "not found" for a folder and for a program alike.

@@ -6,7 +6,6 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use process_wrap::tokio::ChildWrapper;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -14,6 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::child::{Exit, Phase};
 use super::end::{Family, Found, GRACE, end_blocking};
+use super::leader::Leader;
 use super::record::Note;
 use super::table::{self, Entry};
 
@@ -34,7 +34,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 pub(super) struct Supervisor {
     /// The child and what it started. Kept from look to look: what was seen once is not to be believed anew.
     pub(super) family: Family,
-    pub(super) child: Box<dyn ChildWrapper>,
+    pub(super) child: Leader,
     pub(super) started: Instant,
     pub(super) phase: watch::Sender<Phase>,
     pub(super) drains: Vec<oneshot::Receiver<()>>,

@@ -91,6 +91,11 @@ pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
     system::handle(process)
 }
 
+/// As [`handle`], for a child of ours that nobody has reaped: its number is no other's.
+pub(super) fn handle_of_child(pid: Pid) -> Option<OwnedFd> {
+    system::handle_of_child(pid)
+}
+
 /// Sends a signal to every process of a group. Tells whether there was one.
 pub fn signal_group(group: i32, signal: Signal) -> bool {
     ours(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
@@ -195,8 +200,12 @@ mod system {
         get(pid).is_some_and(|entry| entry.start == start) && pidfd_send_signal(descriptor, signal).is_ok()
     }
 
+    pub(super) fn handle_of_child(pid: Pid) -> Option<OwnedFd> {
+        pidfd_open(pid, PidfdFlags::empty()).ok()
+    }
+
     pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
-        let descriptor = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
+        let descriptor = handle_of_child(Pid::from_raw(process.pid)?)?;
         get(process.pid).is_some_and(|entry| entry.start == process.start).then_some(descriptor)
     }
 }
@@ -227,6 +236,10 @@ mod system {
     }
 
     pub(super) fn started_after(_pid: i32) -> Option<Vec<Entry>> {
+        None
+    }
+
+    pub(super) fn handle_of_child(_pid: Pid) -> Option<OwnedFd> {
         None
     }
 

@@ -126,6 +126,28 @@ fn an_error_at_any_call_of_an_append_is_told_and_overcome() {
     println!("faults: {tried}, false acknowledgements: 0, lost: 0");
 }
 
+/// Whatever of a failed copy still lies in the file is no conversation, and the copy is made again into the same session.
+#[test]
+fn a_copy_that_failed_at_any_call_can_be_made_again() {
+    for fault in Fault::ALL {
+        for k in 1.. {
+            let scene = Scene::new(Start::Open, Durability::Sync);
+            let (copy, context) = (scene.bench.task(), format!("{fault:?} from call {k} of a copy on"));
+            let copied = || block_on(scene.store.copy_session(scene.task, copy, |_: &[Event]| vec![text("its own")]));
+            scene.disk.fail(k, usize::MAX, fault);
+            let first = copied();
+            if scene.disk.mend() < k {
+                assert!(k > 2 && first.is_ok(), "{context}: a copy opens, writes and saves");
+                break;
+            }
+            assert!(matches!(first, Err(StoreError::Io { .. })), "{context}: {first:?}");
+            let events = copied().unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(ids(&scene.bench.stream(copy).0), ids(&events), "{context}");
+            assert_eq!(events.len(), scene.before.len() + 1, "{context}");
+        }
+    }
+}
+
 #[test]
 fn after_a_failed_save_the_file_is_opened_anew_and_cut_back() {
     let scene = Scene::new(Start::Open, Durability::Sync);

@@ -204,8 +204,9 @@ impl Actor {
     ) -> Result<Vec<Event>, StoreError> {
         self.mend(from)?;
         let source = fork::source(&self.sessions, from, at)?;
-        fork::check_target(&self.sessions, to)?;
+        // Opening it first takes out what a copy that failed may have left there: that is nobody's conversation.
         let head = self.open(to)?.log.head();
+        fork::check_target(&self.sessions, to)?;
         let closing = plan.closing(&source.events);
         let of = u32::try_from(source.lines.len() + closing.len()).unwrap_or(u32::MAX);
         let mut lines = fork::relinked(&source, head, of)?;

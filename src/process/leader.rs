@@ -1,0 +1,83 @@
+//! The process that we started ourselves, until it is reaped: only its parent can learn how it ended.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::oneshot;
+
+use super::table;
+
+/// A child of ours. Dropped before its end, it is killed.
+#[derive(Debug)]
+pub(super) struct Leader {
+    pid: Pid,
+    /// Readable once it has ended. Nothing: the system has no such handles, and a thread waits.
+    handle: Option<AsyncFd<OwnedFd>>,
+    status: Option<ExitStatus>,
+}
+
+impl Leader {
+    /// Looks after a child that nobody else reaps. Must be called in a runtime.
+    pub(super) fn new(pid: Pid) -> Self {
+        Self { pid, handle: table::handle_of_child(pid).and_then(watched), status: None }
+    }
+
+    /// Waits for its end and reaps it. May be given up and called again.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.reap()? {
+                return Ok(status);
+            }
+            match &self.handle {
+                // Whatever made it readable is looked at above; only the next news wakes it again.
+                Some(handle) => handle.readable().await?.clear_ready(),
+                None => end_of(self.pid).await?,
+            }
+        }
+    }
+
+    fn reap(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            let ended = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::NOHANG))?;
+            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+        }
+        Ok(self.status)
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if matches!(self.reap(), Ok(None)) {
+            let _ = kill_process(self.pid, Signal::KILL);
+            let _ = self.reap();
+        }
+    }
+}
+
+#[allow(unsafe_code, reason = "the runtime takes any descriptor, and wants a promise")]
+fn watched(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+    // SAFETY: the handle is owned, always names the same descriptor, and is closed only with what is returned.
+    unsafe { AsyncFd::register_with_interest(handle, Interest::READABLE) }.ok()
+}
+
+/// Waits until a child has ended and leaves it to be reaped: on a thread that sleeps in the kernel, because a blocking task
+/// would keep the runtime from ending.
+async fn end_of(pid: Pid) -> io::Result<()> {
+    let (ended, end) = oneshot::channel();
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    std::thread::Builder::new().name("end of child".to_owned()).stack_size(64 << 10).spawn(move || {
+        let _ = ended.send(retry_on_intr(|| waitid(WaitId::Pid(pid), options)));
+    })?;
+    end.await.unwrap_or(Err(Errno::CHILD))?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "leader_tests.rs"]
+mod tests;
