@@ -247,6 +247,8 @@ impl Front {
             exit::WAITING
         } else if failed {
             exit::FAILED
+        } else if self.stalls().next().is_some() {
+            exit::WAITING
         } else {
             0
         }
@@ -341,8 +343,8 @@ impl Front {
         lines.take(most).try_for_each(|line| out.line(&line))
     }
 
-    /// Says which tasks will not go on by themselves, each with those who wait for it.
-    fn show_stalls(&mut self, out: &mut Console) -> Result<(), Failure> {
+    /// Returns who will not go on by themselves: the last of each chain, with those who wait for it and why.
+    fn stalls(&self) -> impl Iterator<Item = (TaskId, (&[TaskId], &str))> {
         let mut stalls: BTreeMap<TaskId, (&[TaskId], &str)> = BTreeMap::new();
         for view in self.views.values() {
             let Some(Wait::Stalled { chain, reason }) = &view.waits else { continue };
@@ -354,14 +356,20 @@ impl Front {
         }
         // Whoever stopped a task knows why nothing comes of it.
         let is_known = |task: &TaskId| self.views.get(task).is_some_and(|view| view.activity == Activity::Stopped);
-        for (last, (chain, reason)) in stalls.into_iter().filter(|(last, _)| !is_known(last)) {
+        stalls.into_iter().filter(move |(last, _)| !is_known(last))
+    }
+
+    fn show_stalls(&mut self, out: &mut Console) -> Result<(), Failure> {
+        let mut lines = Vec::new();
+        for (last, (chain, reason)) in self.stalls() {
             let titles: Vec<String> = chain.iter().map(|task| self.title(*task)).collect();
-            out.line(&format!("stuck: {}: {reason}", titles.join(" → ")))?;
-            out.line(&format!("    mxd send {} TEXT", last.short()))?;
+            lines.push(format!("stuck: {}: {reason}", titles.join(" → ")));
+            lines.push(format!("    mxd send {} TEXT", last.short()));
+        }
+        if !lines.is_empty() {
             self.spoke = Spoke::Already;
         }
-
-        Ok(())
+        lines.iter().try_for_each(|line| out.line(line))
     }
 
     /// Says what waits for the person, or that there was nothing to do.

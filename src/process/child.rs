@@ -17,8 +17,8 @@ use tokio::time::timeout;
 
 use super::end::Family;
 use super::environment::{Environment, RUN_MARKER};
-use super::output::{Capture, HEAD};
 use super::leader::Leader;
+use super::output::{Capture, HEAD};
 use super::record::{Identity, Note};
 use super::spawn::{Order, spawn};
 use super::supervise::{Supervisor, supervise};

@@ -47,7 +47,8 @@ pub(super) fn spawn(order: &Order<'_>) -> io::Result<Pid> {
     for argument in order.arguments {
         arguments.push(c_string(argument.as_bytes())?);
     }
-    let variable = |(name, value): (&OsString, &OsString)| c_string(&[name.as_bytes(), b"=", value.as_bytes()].concat());
+    let variable =
+        |(name, value): (&OsString, &OsString)| c_string(&[name.as_bytes(), b"=", value.as_bytes()].concat());
     let environment = order.environment.iter().map(variable).collect::<io::Result<Vec<_>>>()?;
     let actions = Actions::new(order)?;
     match spawn_file(&file, &actions, &arguments, &environment) {

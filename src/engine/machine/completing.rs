@@ -194,10 +194,10 @@ impl Machine {
     }
 
     /// The disk refused a part of a completion: it begins again where the disk has it.
-    pub(super) fn not_told(&mut self, now: Timestamp, task: TaskId) {
+    pub(super) fn not_told(&mut self, now: Timestamp, task: TaskId, reason: &str) {
         self.completions.retain(|_, of| *of != task);
         self.life(task).closing = None;
-        self.try_again_later(now, task);
+        self.disk_refused(now, task, "the end of the task could not be kept", reason);
     }
 
     /// The session says that the task above knows: now the tree may say how it ended.

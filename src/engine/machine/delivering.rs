@@ -4,7 +4,6 @@
 use crate::agent::machine::Delivery;
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Outcome, Outgoing, SendMode};
-use crate::engine::machine::ending::FIRST_PAUSE;
 use crate::engine::machine::running::{Place as InLine, Run};
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::engine::update::{Level, Notice};
@@ -152,16 +151,17 @@ impl Machine {
             Some(Pending::Respond(ticket, _)) => {
                 self.out.push(Effect::Respond { ticket, result: Err(fault().to_string()) });
             }
-            Some(Pending::Completion(task) | Pending::Marker(task)) => self.not_told(now, task),
-            Some(Pending::Question(task) | Pending::Halt(task)) => self.try_again_later(now, task),
+            Some(Pending::Completion(task) | Pending::Marker(task)) => self.not_told(now, task, reason),
+            Some(Pending::Question(task)) => self.disk_refused(now, task, "a question could not be kept", reason),
+            Some(Pending::Halt(task)) => self.disk_refused(now, task, "the stop of the task could not be kept", reason),
             Some(Pending::Answer { ask, ticket: Some(ticket), .. }) => {
                 self.answering.remove(&ask);
                 self.out.push(Effect::Reply { ticket, result: Err(fault()) });
             }
             Some(Pending::Answer { task, ask, ticket: None }) => {
                 self.answering.remove(&ask);
-                let timer = Timer::AskDeadline { task, ask };
-                self.out.push(Effect::Wake { timer, at: now.later(FIRST_PAUSE) });
+                self.say_refused(task, "the answer to a question could not be kept", reason);
+                self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),

@@ -13,7 +13,7 @@ use crate::model::message::Source;
 use crate::model::task::Status;
 
 /// How long to wait before something that the disk refused is tried again, and how long at most.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
 /// What has happened to a run whose session the disk refuses.
 const SESSION_REFUSED: &str = "the run ended because its session could not be written";
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -66,20 +66,28 @@ impl Machine {
 
     /// Says what the disk refused and why, and tries again when it may take it.
     pub(super) fn disk_refused(&mut self, now: Timestamp, task: TaskId, what: &str, reason: &str) {
+        self.say_refused(task, what, reason);
+        self.try_again_later(now, task);
+    }
+
+    pub(super) fn say_refused(&mut self, task: TaskId, what: &str, reason: &str) {
         let pause = pause_after(self.life(task).refusals);
         let text =
             format!("{what}: {reason}; nothing that was kept is lost, and it is tried again in {} s", pause.as_secs());
         self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));
-        self.try_again_later(now, task);
     }
 
-    /// Tries again when the cause may be gone.
+    /// Tries again when the cause may be gone, of which the person has heard.
     pub(super) fn try_again_later(&mut self, now: Timestamp, task: TaskId) {
+        self.life(task).tries_again = true;
+        self.wake_after_refusal(now, task, Timer::TryAgain { task });
+    }
+
+    pub(super) fn wake_after_refusal(&mut self, now: Timestamp, task: TaskId, timer: Timer) {
         let life = self.life(task);
         let pause = pause_after(life.refusals);
         life.refusals += 1;
-        life.tries_again = true;
-        self.out.push(Effect::Wake { timer: Timer::TryAgain { task }, at: now.later(pause) });
+        self.out.push(Effect::Wake { timer, at: now.later(pause) });
     }
 
     /// An agent that sleeps without having said that it is done, and waits for nobody, would never be looked at again:

@@ -1,6 +1,7 @@
 use super::*;
 use crate::agent::driver::Ending;
 use crate::engine::request::Request;
+use crate::engine::update::Level;
 use crate::model::event::{InterruptReason, MessagesConsumed, RunEnded};
 
 /// A sub task at work below a root that has nothing to do.
@@ -64,7 +65,10 @@ fn a_disk_that_refuses_any_part_of_a_completion_delays_it() {
         for _ in 0..moment {
             rig.wake_disk_once();
         }
+        let refused = rig.held() > 0;
         rig.refuse_held();
+        let is_told = |effect: &Effect| matches!(effect, Effect::Notify(notice) if notice.level == Level::Error);
+        assert_eq!(rig.count_effects(is_told) > 0, refused, "the person hears of it: after {moment} writes");
         for _ in 0..3 {
             rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
         }

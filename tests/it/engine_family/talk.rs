@@ -314,6 +314,12 @@ impl Talk {
             State::Refused(why) => Err(lost("done", &why)),
         }
     }
+
+    /// As [`Talk::done`], for the last step there is: whoever is spoken to after it says once more that it is done.
+    pub fn finish(&self, status: &str, result: &str) -> Step {
+        self.done(status, result)?;
+        Err(tool("done", json!({ "status": status, "result": result })))
+    }
 }
 
 fn creation(title: &str, start: &str) -> Value {

@@ -72,7 +72,7 @@ fn orchestrator(talk: &Talk) -> Step {
     if !(talk.completed("Left", "passed") && talk.completed("Right", "passed")) {
         return Err(wait());
     }
-    talk.done("passed", "The shop is kept.")
+    talk.finish("passed", "The shop is kept.")
 }
 
 fn left(talk: &Talk, seen: &Seen) -> Step {
@@ -85,7 +85,7 @@ fn left(talk: &Talk, seen: &Seen) -> Step {
         let long = || json!({ "command": LONG });
         return Err(tool("bash", long()).tool(&names::wire("bash"), long()));
     }
-    talk.done("passed", "Left is written.")
+    talk.finish("passed", "Left is written.")
 }
 
 fn right(talk: &Talk) -> Step {
@@ -93,7 +93,7 @@ fn right(talk: &Talk) -> Step {
         return Err(wait());
     }
     talk.once("right", &commit("right.txt", "right"))?;
-    talk.done("passed", "Right is written.")
+    talk.finish("passed", "Right is written.")
 }
 
 /// What must be the same, however often the program died on the way.
