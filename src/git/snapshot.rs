@@ -14,6 +14,7 @@ use git2::{Oid, Repository, Signature};
 use super::capture::{Captured, LeftOut, Safety, capture, capture_aside, include_also, is_beyond_link};
 use super::entry::{self, Head};
 use super::error::{Error, blocking};
+use super::last_kept::Looked;
 use super::program::{Checkout, OURSELVES};
 use super::refs;
 use super::smudge;
@@ -75,11 +76,16 @@ impl Worktrees {
     /// Keeps the state of a worktree's files. Files larger than `cap` are left out.
     pub async fn take_snapshot(&self, task: TaskId, turn: TurnId, path: &Path, cap: u64) -> Result<Taken, Error> {
         let _place = self.place(path).await;
-        let checkout = self.checkout(path).await?;
+        let (checkout, glance) = match self.look_again(task, path, cap).await? {
+            Looked::Same(snapshot) => return Ok(Taken::Same(snapshot)),
+            Looked::Else(checkout, glance) => (checkout, glance),
+        };
         step("files are about to be captured");
         let captured = capture(&checkout, Some(cap), Safety::Os).await?;
         step("files are captured");
-        keep(&checkout, task, turn, captured).await
+        let taken = keep(&checkout, task, turn, captured).await?;
+        self.remember(task, cap, checkout, glance, taken.snapshot().clone());
+        Ok(taken)
     }
 
     /// Returns the snapshots of a task, oldest first.

@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::entry::{self, Entry, Head};
 use super::error::{Error, blocking};
+use super::last_kept::LastKept;
 use super::program::Checkout;
 use super::status::Operation;
 use crate::base::TaskId;
@@ -123,6 +124,7 @@ pub struct Worktrees {
     landings: Arc<Mutex<()>>,
     /// One lock per worktree, so that nobody removes what another is making.
     places: Arc<StdMutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
+    last_kept: LastKept,
 }
 
 impl Worktrees {
@@ -145,6 +147,7 @@ impl Worktrees {
                 entries: Arc::default(),
                 landings: Arc::default(),
                 places: Arc::default(),
+                last_kept: LastKept::default(),
             })
         })
         .await
@@ -153,6 +156,10 @@ impl Worktrees {
     /// Returns the main checkout, the person's own.
     pub fn main(&self) -> &Checkout {
         &self.main
+    }
+
+    pub(in crate::git) fn last_kept(&self) -> &LastKept {
+        &self.last_kept
     }
 
     pub(in crate::git) fn folder(&self) -> &Path {

@@ -131,7 +131,10 @@ impl Stand {
         let (folder, task) = (self.folder.path(), TaskId::fresh(&fixture::ids()));
         let store = open(folder, durability)?;
         let provider = Arc::new(self.endpoint.provider());
-        self.runtime.block_on(run(&store, task, &folder.join("work"), folder, provider))?;
+        let (writer, work, data) = (store.clone(), folder.join("work"), folder.to_owned());
+        // As the engine does it: an agent is a task of the runtime, and shares its threads with its connection.
+        let agent = self.runtime.spawn(async move { run(&writer, task, &work, &data, provider).await });
+        self.runtime.block_on(agent)??;
         Ok(store.sessions().active(task)?.events)
     }
 

@@ -1,0 +1,98 @@
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use super::*;
+
+const LATER: Duration = Duration::from_mins(1);
+
+/// A worktree with a few files, beside what would be its repository.
+fn worktree() -> (tempfile::TempDir, Checkout) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, git) = (folder.path().join("tree"), folder.path().join("git"));
+    fs::create_dir_all(path.join("sub/empty")).unwrap();
+    fs::create_dir_all(git.join("refs/heads")).unwrap();
+    fs::create_dir_all(git.join("info")).unwrap();
+    for (name, text) in [("a.txt", "one"), ("sub/b.txt", "two"), (".git", "gitdir: elsewhere\n")] {
+        fs::write(path.join(name), text).unwrap();
+    }
+    symlink("a.txt", path.join("link")).unwrap();
+    fs::write(git.join("HEAD"), "ref: refs/heads/work\n").unwrap();
+    fs::write(git.join("refs/heads/work"), "1".repeat(40)).unwrap();
+    (folder, Checkout { path, git_dir: git.clone(), common: git })
+}
+
+/// Looks as if a minute had passed since the last change.
+fn settled(checkout: &Checkout) -> Glance {
+    let glance = Glance::at_time(checkout, SystemTime::now() + LATER).unwrap();
+    assert!(glance.settled);
+    glance
+}
+
+#[test]
+fn nothing_changes_by_looking_or_by_what_comes_and_goes() {
+    let (_folder, checkout) = worktree();
+    let before = settled(&checkout);
+    assert!(before.still_holds(&Glance::at(&checkout).unwrap()));
+    fs::write(checkout.path.join("sub/passing"), "").unwrap();
+    fs::remove_file(checkout.path.join("sub/passing")).unwrap();
+    assert!(before.still_holds(&Glance::at(&checkout).unwrap()));
+}
+
+#[test]
+fn every_change_shows() {
+    type Change = fn(&Path, &Path);
+    let changes: [(&str, Change); 14] = [
+        ("longer", |tree, _| fs::write(tree.join("a.txt"), "longer").unwrap()),
+        ("in a folder", |tree, _| fs::write(tree.join("sub/b.txt"), "longer").unwrap()),
+        ("new", |tree, _| fs::write(tree.join("new"), "").unwrap()),
+        ("new in a folder that was empty", |tree, _| fs::write(tree.join("sub/empty/new"), "").unwrap()),
+        ("a new folder", |tree, _| fs::create_dir(tree.join("folder")).unwrap()),
+        ("gone", |tree, _| fs::remove_file(tree.join("sub/b.txt")).unwrap()),
+        ("renamed", |tree, _| fs::rename(tree.join("a.txt"), tree.join("c.txt")).unwrap()),
+        ("moved", |tree, _| fs::rename(tree.join("a.txt"), tree.join("sub/a.txt")).unwrap()),
+        ("executable", |tree, _| fs::set_permissions(tree.join("a.txt"), fs::Permissions::from_mode(0o755)).unwrap()),
+        ("another link", |tree, _| {
+            fs::remove_file(tree.join("link")).unwrap();
+            symlink("sub/b", tree.join("link")).unwrap();
+        }),
+        ("another branch", |_, git| fs::write(git.join("HEAD"), "ref: refs/heads/other\n").unwrap()),
+        ("another commit", |_, git| fs::write(git.join("refs/heads/work"), "2".repeat(40)).unwrap()),
+        ("packed refs", |_, git| fs::write(git.join("packed-refs"), "").unwrap()),
+        ("ignored", |_, git| fs::write(git.join("info/exclude"), "*.o\n").unwrap()),
+    ];
+    for (what, change) in changes {
+        let (_folder, checkout) = worktree();
+        let before = settled(&checkout);
+        change(&checkout.path, &checkout.git_dir);
+        assert!(!before.still_holds(&Glance::at(&checkout).unwrap()), "{what}");
+    }
+}
+
+/// The same size in the same tick looks the same: a glance that is taken that early is not relied on.
+#[test]
+fn what_may_have_changed_within_a_tick_is_not_relied_on() {
+    let (_folder, checkout) = worktree();
+    for round in 0..200 {
+        let before = Glance::at(&checkout).unwrap();
+        fs::write(checkout.path.join("a.txt"), format!("{round:03}")).unwrap();
+        assert!(!before.still_holds(&Glance::at(&checkout).unwrap()), "round {round}");
+    }
+}
+
+#[test]
+fn times_without_fractions_are_given_longer() {
+    let now = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+    assert!(is_past(Duration::new(10, 5), now(10_100)) && !is_past(Duration::new(10, 5), now(10_040)));
+    assert!(is_past(Duration::new(10, 0), now(13_100)) && !is_past(Duration::new(10, 0), now(12_900)));
+    assert!(!is_past(Duration::new(10, 5), now(9_000)), "the clock went back");
+}
+
+#[test]
+fn what_is_large_or_cannot_be_read_is_left_to_git() {
+    let (_folder, checkout) = worktree();
+    for number in 0..MOST {
+        fs::write(checkout.path.join(format!("sub/{number}")), "").unwrap();
+    }
+    assert_eq!(Glance::at(&checkout), None);
+    let gone = Checkout { path: checkout.path.join("nowhere"), ..checkout };
+    assert_eq!(Glance::at(&gone), None);
+}
