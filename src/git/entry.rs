@@ -72,6 +72,13 @@ pub(super) fn all(common: &Path) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
+/// Returns the linked checkout in a folder, if the folder and what the repository notes agree on it.
+pub(super) fn of(path: &Path, common: &Path) -> Option<Entry> {
+    let git_dir = link_of(path).filter(|git_dir| git_dir.parent() == Some(&common.join("worktrees")))?;
+    let entry = read(git_dir);
+    (entry.path.as_deref() == Some(&plain(path))).then_some(entry)
+}
+
 fn read(git_dir: PathBuf) -> Entry {
     let path = line(&git_dir.join("gitdir")).filter(|bytes| !bytes.is_empty()).and_then(|bytes| {
         let path = absolute(&git_dir, Path::new(&std::ffi::OsString::from_vec(bytes)));

@@ -183,6 +183,9 @@ impl Worktrees {
     async fn entry_of(&self, path: &Path) -> Result<Option<Entry>, Error> {
         let (common, path) = (self.main.common.clone(), path.to_owned());
         blocking(move || {
+            if let Some(entry) = entry::of(&path, &common) {
+                return Ok(Some(entry));
+            }
             let path = entry::plain(&path);
             Ok(entry::all(&common)?.into_iter().find(|entry| entry.path.as_ref() == Some(&path)))
         })

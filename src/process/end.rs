@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, getsid};
 
 use super::environment::RUN_MARKER;
+use super::leader;
 use super::table::{self, Entry};
 
 /// How long processes get between being asked to end and being ended.
@@ -49,11 +50,15 @@ impl Family {
     /// Tells, cheaply and of a leader that ended a moment after it started, that nobody else of the family is left.
     /// False means: look properly.
     pub(super) fn is_surely_gone(&self) -> bool {
+        // Whoever is in our own session, as our threads are, never was in the leader's: no session takes anybody in.
+        let ours = getsid(None).map_or(0, Pid::as_raw_pid);
         let is_stranger = |entry: &Entry| {
             let grouped = entry.group == self.leader || entry.session == self.leader;
-            entry.zombie || (!grouped && table::marker(entry.pid, RUN_MARKER, &self.id) == Some(false))
+            let elsewhere = entry.session == ours || table::marker(entry.pid, RUN_MARKER, &self.id) == Some(false);
+            entry.zombie || (!grouped && elsewhere)
         };
-        table::started_after(self.leader).is_some_and(|young| young.iter().all(is_stranger))
+        // Leaders of other families were started by us and not by anybody in this one.
+        table::started_after(self.leader, &leader::living()).is_some_and(|young| young.iter().all(is_stranger))
     }
 
     /// Tells whether a process carries our id. One that is just becoming another program is asked again.

@@ -25,7 +25,7 @@ const LATE_DRAIN: Duration = Duration::from_secs(5);
 const REAP: Duration = Duration::from_secs(5);
 /// How long a child may have run for the numbers given since to tell who is its descendant. No system gives out all of
 /// them in this time; then they would start again from the first.
-const BRIEF: Duration = Duration::from_millis(250);
+const BRIEF: Duration = Duration::from_secs(1);
 /// How long after the end of somebody it is looked who else is left.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often it is looked where the system does not tell of ends.

@@ -33,10 +33,10 @@ pub fn get(pid: i32) -> Option<Entry> {
 }
 
 /// Returns everything that runs and was started after `pid`, by its number: the system hands numbers out in order, so
-/// only those between this one and the last one given have to be looked up. A thread may be listed like a process.
-/// Nothing: the numbers have started again, or too many were given for this to be the cheap way.
-pub(super) fn started_after(pid: i32) -> Option<Vec<Entry>> {
-    system::started_after(pid)
+/// only those between this one and the last one given have to be looked up, but for those that are known. A thread may be
+/// listed like a process. Nothing: the numbers have started again, or too many were given for this to be the cheap way.
+pub(super) fn started_after(pid: i32, known: &HashSet<i32>) -> Option<Vec<Entry>> {
+    system::started_after(pid, known)
 }
 
 /// Returns a text that differs between two starts of the machine.
@@ -114,6 +114,7 @@ fn ours(group: i32) -> Option<Pid> {
 
 #[cfg(target_os = "linux")]
 mod system {
+    use std::collections::HashSet;
     use std::fs;
     use std::io::Read as _;
     use std::os::fd::OwnedFd;
@@ -136,9 +137,9 @@ mod system {
     }
 
     /// How many numbers are looked up one by one before listing them all is the better way.
-    const MOST_LOOKED_UP: i32 = 64;
+    const MOST_LOOKED_UP: i32 = 512;
 
-    pub(super) fn started_after(pid: i32) -> Option<Vec<Entry>> {
+    pub(super) fn started_after(pid: i32, known: &HashSet<i32>) -> Option<Vec<Entry>> {
         let (mut found, mut seen) = (Vec::new(), pid);
         loop {
             let last = last_given()?;
@@ -149,7 +150,7 @@ mod system {
             if last == seen {
                 return Some(found);
             }
-            found.extend((seen + 1..=last).filter_map(get));
+            found.extend((seen + 1..=last).filter(|number| !known.contains(number)).filter_map(get));
             seen = last;
         }
     }
@@ -212,6 +213,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use std::collections::HashSet;
     use std::os::fd::OwnedFd;
     use std::path::Path;
     use std::process::{Command, Stdio};
@@ -235,7 +237,7 @@ mod system {
         listing.map(|out| super::parse_ps(&String::from_utf8_lossy(&out.stdout))).unwrap_or_default()
     }
 
-    pub(super) fn started_after(_pid: i32) -> Option<Vec<Entry>> {
+    pub(super) fn started_after(_pid: i32, _known: &HashSet<i32>) -> Option<Vec<Entry>> {
         None
     }
 

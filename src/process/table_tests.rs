@@ -26,12 +26,12 @@ fn what_was_started_later_is_found_by_its_number_alone() {
     let (mut first, mut second) = (start(), start());
     let number = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
     // Nothing: the machine started so many others meanwhile, or the numbers began again, that only a full look tells.
-    if let Some(young) = started_after(number(&first)) {
+    if let Some(young) = started_after(number(&first), &HashSet::new()) {
         let pids: Vec<_> = young.iter().map(|entry| entry.pid).collect();
         assert!(pids.contains(&number(&second)) && !pids.contains(&number(&first)), "{pids:?}");
     }
-    assert_eq!(started_after(i32::MAX - 7), None, "no number that high was given: they began again");
-    assert_eq!(started_after(1), None, "too many to be looked up one by one");
+    assert_eq!(started_after(i32::MAX - 7, &HashSet::new()), None, "no number that high was given: they began again");
+    assert_eq!(started_after(1, &HashSet::new()), None, "too many to be looked up one by one");
     for child in [&mut first, &mut second] {
         child.kill().unwrap();
         child.wait().unwrap();
