@@ -4,6 +4,7 @@
 //! outside is [`clock::SystemClock`], which reads the time of day so that nobody else has to.
 
 pub mod clock;
+pub mod compare;
 pub mod disk;
 pub mod fault;
 pub mod id;

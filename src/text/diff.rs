@@ -9,9 +9,9 @@ mod parse;
 mod rows;
 mod write;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use similar::{ChangeTag, TextDiff};
+use crate::base::compare::{ChangeTag, Comparison, DiffOp, Piece};
 
 pub use parse::parse;
 pub use rows::{At, DiffOptions, DiffRows, Heads, Sides, Spaces};
@@ -99,26 +99,25 @@ pub struct FileDiff {
 impl FileDiff {
     /// Compares two texts of the file at `path`, and keeps `context` unchanged lines around each change.
     pub fn between(path: &str, old: &str, new: &str, context: usize) -> Self {
-        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-        let line = |change: similar::Change<&str>| DiffLine {
-            kind: match change.tag() {
+        let diff = Comparison::of_lines(old, new, Some(Instant::now() + PATIENCE));
+        let line = |piece: Piece<'_>| DiffLine {
+            kind: match piece.tag {
                 ChangeTag::Equal => LineKind::Context,
                 ChangeTag::Delete => LineKind::Removed,
                 ChangeTag::Insert => LineKind::Added,
             },
-            text: change.value().trim_end_matches(['\n', '\r']).to_owned(),
-            old: change.old_index().map(|index| index + 1),
-            new: change.new_index().map(|index| index + 1),
-            unfinished: !change.value().ends_with(['\n', '\r']),
+            text: piece.text.trim_end_matches(['\n', '\r']).to_owned(),
+            old: piece.old.map(|index| index + 1),
+            new: piece.new.map(|index| index + 1),
+            unfinished: !piece.text.ends_with(['\n', '\r']),
         };
-        let hunk = |ops: &Vec<similar::DiffOp>| Hunk {
+        let hunk = |ops: &Vec<DiffOp>| Hunk {
             old_start: ops.first().map_or(1, |op| op.old_range().start + 1),
             new_start: ops.first().map_or(1, |op| op.new_range().start + 1),
             heading: String::new(),
-            lines: ops.iter().flat_map(|op| diff.iter_changes(op)).map(line).collect(),
+            lines: ops.iter().flat_map(|op| diff.pieces_of(op)).map(line).collect(),
         };
-        let groups = diff.grouped_ops(context);
-        let hunks = groups.iter().filter(|ops| !ops.is_empty()).map(hunk).collect();
+        let hunks = diff.groups(context).iter().map(hunk).collect();
         Self { old_path: Some(path.to_owned()), new_path: Some(path.to_owned()), hunks, ..Self::default() }
     }
 

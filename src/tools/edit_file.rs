@@ -4,12 +4,12 @@ mod apply;
 mod nearest;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::base::Json;
+use crate::base::{Json, compare};
 use crate::tools::bound;
 use crate::tools::fence::Slot;
 use crate::tools::names;
@@ -103,6 +103,5 @@ pub(super) fn replay(input: &Json, before: &[u8]) -> Option<Vec<u8>> {
 
 fn diff(before: &[u8], after: &[u8], name: &str) -> String {
     let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
-    let diff = similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(before.as_ref(), after.as_ref());
-    diff.unified_diff().context_radius(3).header(name, name).to_string()
+    compare::unified(name, &before, &after, Some(Instant::now() + DIFF_TIME))
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use similar::{ChangeTag, TextDiff};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{DiffLine, LineKind};
+use crate::base::compare::{ChangeTag, Comparison};
 
 /// Lines longer than this, or of more words, are not compared word by word: what a frame may cost is bounded by what is
 /// compared, so that the same lines always look the same, on a busy machine too.
@@ -54,15 +54,15 @@ fn differing(old: &str, new: &str) -> Option<(Ranges, Ranges)> {
     if too_long(old) || too_long(new) {
         return None;
     }
-    let diff = TextDiff::from_unicode_words(old, new);
+    let diff = Comparison::new(old.split_word_bounds().collect(), new.split_word_bounds().collect(), None);
     if diff.ratio() < MIN_RATIO {
         return None;
     }
     let (mut in_old, mut in_new) = (Ranges::new(), Ranges::new());
     let (mut at_old, mut at_new) = (0, 0);
-    for change in diff.iter_all_changes() {
-        let len = change.value().len();
-        match change.tag() {
+    for piece in diff.pieces() {
+        let len = piece.text.len();
+        match piece.tag {
             ChangeTag::Equal => {
                 at_old += len;
                 at_new += len;

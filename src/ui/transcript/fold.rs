@@ -17,7 +17,8 @@ const DONE: &str = "done";
 /// Entries that grow by events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
-    pub entries: VecDeque<Entry>,
+    /// Each in a place of its own: where many are kept, growing must not move them all within one frame.
+    pub entries: VecDeque<Box<Entry>>,
     turn: u64,
     /// Questions to the person that wait for their Ask, which says everything that the call would.
     asking: Vec<ToolUse>,
@@ -31,7 +32,7 @@ impl Fold {
     }
 
     fn push(&mut self, event: &Event, kind: Kind) {
-        self.entries.push_back(Entry::new(Id::Event(event.id), event.ts, self.turn, kind));
+        self.entries.push_back(Box::new(Entry::new(Id::Event(event.id), event.ts, self.turn, kind)));
     }
 
     fn notice(&mut self, event: &Event, tone: Tone, text: impl Into<String>, more: impl Into<String>) {
@@ -41,7 +42,7 @@ impl Fold {
     /// Finds the latest entry for which `change` says that it was the one.
     fn change(&mut self, change: impl Fn(&mut Kind) -> bool) -> bool {
         let found = self.entries.iter_mut().rev().find_map(|entry| change(&mut entry.kind).then_some(entry));
-        found.map(Entry::changed).is_some()
+        found.map(|entry| entry.changed()).is_some()
     }
 
     pub fn apply(&mut self, event: &Event) {
@@ -105,7 +106,7 @@ impl Fold {
             }
             Body::DoneNotified(done) => {
                 // The verdict says all that the call for it did.
-                let called = |entry: &Entry| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
+                let called = |entry: &Box<Entry>| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
                 if self.entries.back().is_some_and(called) {
                     self.entries.pop_back();
                 }

@@ -18,9 +18,10 @@ pub struct LogLine {
 /// The characters that the gist of an event has at most.
 const GIST: usize = 160;
 
-pub fn line(event: &Event) -> LogLine {
+/// Returns the line of an event, in a place of its own: a log of very many must not move when it grows.
+pub fn line(event: &Event) -> Box<LogLine> {
     let kind = sanitize::line(event.body.kind()).into_owned();
-    LogLine { id: event.id, at: event.ts, kind, gist: gist(&event.body) }
+    Box::new(LogLine { id: event.id, at: event.ts, kind, gist: gist(&event.body) })
 }
 
 fn gist(body: &Body) -> String {

@@ -47,7 +47,7 @@ pub struct Transcript {
     fold: Fold,
     /// What is being made, in the order in which it is shown.
     tail: Vec<Entry>,
-    log: VecDeque<LogLine>,
+    log: VecDeque<Box<LogLine>>,
     /// The oldest event that is here.
     first: Option<EventId>,
     last: Option<EventId>,
@@ -160,12 +160,12 @@ impl Transcript {
     }
 
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.fold.entries.iter().chain(&self.tail)
+        self.fold.entries.iter().map(Box::as_ref).chain(&self.tail)
     }
 
     pub fn entry(&self, index: usize) -> Option<&Entry> {
         let kept = self.fold.entries.len();
-        if index < kept { self.fold.entries.get(index) } else { self.tail.get(index - kept) }
+        if index < kept { self.fold.entries.get(index).map(Box::as_ref) } else { self.tail.get(index - kept) }
     }
 
     pub fn index_of(&self, id: Id) -> Option<usize> {
@@ -185,7 +185,7 @@ impl Transcript {
         })
     }
 
-    pub fn log(&self) -> &VecDeque<LogLine> {
+    pub fn log(&self) -> &VecDeque<Box<LogLine>> {
         &self.log
     }
 

@@ -1,0 +1,43 @@
+use proptest::prelude::*;
+use similar::TextDiff;
+
+use super::*;
+
+proptest! {
+    /// What the general interface of the library says of the same texts.
+    #[test]
+    fn a_unified_diff_is_as_anybody_else_writes_it(
+        old in proptest::collection::vec("[ab\\r]{0,2}", 0..40),
+        new in proptest::collection::vec("[ab\\r]{0,2}", 0..40),
+        ended in proptest::bool::ANY,
+    ) {
+        let (old, mut new) = (old.join("\n"), new.join("\n"));
+        if ended {
+            new.push('\n');
+        }
+        let theirs = TextDiff::from_lines(&old, &new).unified_diff().context_radius(CONTEXT).header("f", "f").to_string();
+        prop_assert_eq!(unified("f", &old, &new, None), theirs);
+    }
+
+    #[test]
+    fn pieces_make_up_both_texts(old in "[abc\\n]{0,60}", new in "[abc\\n]{0,60}") {
+        let compared = Comparison::of_lines(&old, &new, None);
+        let side = |number: fn(&Piece<'_>) -> Option<usize>| {
+            let mut pieces: Vec<_> = compared.pieces().filter_map(|piece| Some((number(&piece)?, piece.text))).collect();
+            pieces.sort_unstable();
+            pieces.into_iter().map(|(_, text)| text).collect::<String>()
+        };
+        prop_assert_eq!(side(|piece| piece.old), old.as_str());
+        prop_assert_eq!(side(|piece| piece.new), new.as_str());
+        prop_assert_eq!(compared.ratio() >= 1.0, old == new);
+    }
+}
+
+#[test]
+fn a_deadline_that_has_passed_gives_a_result_that_is_right() {
+    let text = |step: usize| (0..2_000).map(|number| format!("{}\n", number * step % 97)).collect::<String>();
+    let (old, new) = (text(31), text(57));
+    let compared = Comparison::of_lines(&old, &new, Some(Instant::now()));
+    let kept: String = compared.pieces().filter(|piece| piece.new.is_some()).map(|piece| piece.text).collect();
+    assert_eq!(kept, new);
+}
