@@ -134,6 +134,7 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
                 None if std::io::stdin().is_terminal() => return Ok(End::Code(0)),
                 None => {
                     let cut_short = front.until_quiet(out, handle, &mut watcher, None, &mut signals).await?;
+                    front.show_stalls(out)?;
                     return Ok(End::Code(cut_short.unwrap_or_else(|| front.code())));
                 }
                 Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),

@@ -242,12 +242,14 @@ impl Front {
     /// Returns how it went, as a number for scripts.
     pub fn code(&self) -> u8 {
         let of = |view: &&TaskView| self.target.map_or(view.node.parent.is_none(), |target| view.node.id == target);
-        let failed = self.views.values().find(of).is_some_and(|view| view.node.status == Status::Failed);
+        let decides = self.views.values().find(of);
+        let failed = decides.is_some_and(|view| view.node.status == Status::Failed);
+        let waits_for = |chain: &[TaskId]| decides.is_some_and(|view| chain.contains(&view.node.id));
         if self.asks().any(|(_, _, ask)| news::holds_work_up(ask)) {
             exit::WAITING
         } else if failed {
             exit::FAILED
-        } else if self.stalls().next().is_some() {
+        } else if self.stalls().any(|(_, (chain, _))| waits_for(chain)) {
             exit::WAITING
         } else {
             0
@@ -359,16 +361,14 @@ impl Front {
         stalls.into_iter().filter(move |(last, _)| !is_known(last))
     }
 
-    fn show_stalls(&mut self, out: &mut Console) -> Result<(), Failure> {
+    pub fn show_stalls(&mut self, out: &mut Console) -> Result<(), Failure> {
         let mut lines = Vec::new();
         for (last, (chain, reason)) in self.stalls() {
             let titles: Vec<String> = chain.iter().map(|task| self.title(*task)).collect();
             lines.push(format!("stuck: {}: {reason}", titles.join(" → ")));
             lines.push(format!("    mxd send {} TEXT", last.short()));
         }
-        if !lines.is_empty() {
-            self.spoke = Spoke::Already;
-        }
+        self.spoke = if lines.is_empty() { self.spoke } else { Spoke::Already };
         lines.iter().try_for_each(|line| out.line(line))
     }
 

@@ -62,6 +62,13 @@ pub(super) struct Captured {
     pub(super) left_out: Vec<LeftOut>,
 }
 
+impl Captured {
+    /// Tells whether it holds for as long as nothing changes. What could not be read this time may be readable the next.
+    pub(super) fn can_be_relied_on(&self) -> bool {
+        !self.left_out.iter().any(|left| matches!(left, LeftOut::Unreadable(_)))
+    }
+}
+
 /// How hard a capture tries to outlive a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Safety {

@@ -2,8 +2,9 @@
 //!
 //! A glance takes in the name, size, times and identity of every file, where HEAD stands, and the settings that decide what
 //! git ignores. Two that are alike show the same state, if the first was taken a while after the last change that it saw:
-//! what happens within one tick of the file system's clock cannot be told apart. Everything else is left to git; the one
-//! thing that a glance does not see is a change of what the person ignores in all repositories.
+//! what happens within one tick of the file system's clock cannot be told apart. Everything else is left to git. What a
+//! glance does not see is a change of files elsewhere that say what is ignored: the person's own for all repositories, and those
+//! that the settings of a repository name.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -46,7 +47,8 @@ impl Glance {
         }
         look.file_if_there(&checkout.git_dir.join("config.worktree"));
         look.head(checkout);
-        Some(Self { print: look.print.finalize(), settled: look.newest.is_none_or(|newest| is_past(newest, now)) })
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Some(Self { print: look.print.finalize(), settled: look.settled < now })
     }
 
     /// Tells whether nothing has changed between this one and a later one.
@@ -55,18 +57,19 @@ impl Glance {
     }
 }
 
-/// Tells whether a change that happens now has another time than this.
-fn is_past(newest: Duration, now: SystemTime) -> bool {
-    let tick = if newest.subsec_nanos() == 0 { COARSE_TICK } else { TICK };
-    now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| newest + tick < now)
+/// Returns when a change surely has another time than this one, since 1970.
+fn settled_at(seconds: i64, nanos: i64) -> Duration {
+    let tick = if nanos == 0 { COARSE_TICK } else { TICK };
+    let changed = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanos).unwrap_or(0));
+    changed.saturating_add(tick)
 }
 
 #[derive(Default)]
 struct Look {
     print: blake3::Hasher,
     seen: usize,
-    /// The latest change of a file, since 1970.
-    newest: Option<Duration>,
+    /// When the next change of any file surely has another time than its last one, since 1970.
+    settled: Duration,
 }
 
 impl Look {
@@ -81,8 +84,11 @@ impl Look {
         entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         for (name, entry) in entries {
             let found = entry.metadata()?;
-            // Where a worktree's own repository is, is a file; a repository itself is not part of the files.
-            if name == ".git" && !(top && found.is_file()) {
+            if name == ".git" && !top {
+                // A repository within the worktree: what is committed there shows in no file of it.
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            if name == ".git" && found.is_dir() {
                 continue;
             }
             self.print.update(name.as_bytes()).update(b"\0");
@@ -101,12 +107,11 @@ impl Look {
         let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()].map(i64::cast_unsigned);
         self.word(b'f', [u64::from(found.mode()), found.dev(), found.ino(), found.size()]);
         self.word(b't', times);
-        let changed = Duration::new(times[2], u32::try_from(times[3]).unwrap_or(0));
-        self.newest = self.newest.max(Some(changed));
+        self.settled = self.settled.max(settled_at(found.ctime(), found.ctime_nsec()));
     }
 
     fn file_if_there(&mut self, path: &Path) {
-        match fs::symlink_metadata(path) {
+        match fs::metadata(path) {
             Ok(found) => self.file(&found),
             Err(_) => self.word(b'-', []),
         }

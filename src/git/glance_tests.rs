@@ -80,10 +80,12 @@ fn what_may_have_changed_within_a_tick_is_not_relied_on() {
 
 #[test]
 fn times_without_fractions_are_given_longer() {
-    let now = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
-    assert!(is_past(Duration::new(10, 5), now(10_100)) && !is_past(Duration::new(10, 5), now(10_040)));
-    assert!(is_past(Duration::new(10, 0), now(13_100)) && !is_past(Duration::new(10, 0), now(12_900)));
-    assert!(!is_past(Duration::new(10, 5), now(9_000)), "the clock went back");
+    assert_eq!(settled_at(10, 5), Duration::new(10, 5) + TICK);
+    assert_eq!(settled_at(10, 0), Duration::new(10, 0) + COARSE_TICK);
+    assert_eq!(
+        (settled_at(-1, 5), settled_at(i64::MAX, 5).as_secs()),
+        (TICK + Duration::from_nanos(5), i64::MAX as u64)
+    );
 }
 
 #[test]
@@ -93,6 +95,9 @@ fn what_is_large_or_cannot_be_read_is_left_to_git() {
         fs::write(checkout.path.join(format!("sub/{number}")), "").unwrap();
     }
     assert_eq!(Glance::at(&checkout), None);
+    let (_folder, checkout) = worktree();
+    fs::create_dir(checkout.path.join("sub/.git")).unwrap();
+    assert_eq!(Glance::at(&checkout), None, "what a repository within it holds shows in no file");
     let gone = Checkout { path: checkout.path.join("nowhere"), ..checkout };
     assert_eq!(Glance::at(&gone), None);
 }

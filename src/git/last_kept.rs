@@ -45,11 +45,9 @@ impl Worktrees {
     pub(super) async fn look_again(&self, task: TaskId, path: &Path, cap: u64) -> Result<Looked, Error> {
         let last = self.last_kept().lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
         let last = last.filter(|last| (last.task, last.cap) == (task, cap));
-        let known = last.as_ref().map(|last| last.checkout.clone());
-        let checkout = match known {
-            Some(checkout) => checkout,
-            None => self.checkout(path).await?,
-        };
+        // Where its repository keeps what belongs to it may have changed since; that is found out cheaply.
+        let checkout = self.checkout(path).await?;
+        let last = last.filter(|last| last.checkout == checkout);
         blocking(move || {
             let glance = Glance::at(&checkout);
             let same = last.zip(glance.as_ref()).filter(|(last, now)| last.glance.still_holds(now) && last.is_there());

@@ -83,6 +83,7 @@ impl Worktrees {
         step("files are about to be captured");
         let captured = capture(&checkout, Some(cap), Safety::Os).await?;
         step("files are captured");
+        let glance = glance.filter(|_| captured.can_be_relied_on());
         let taken = keep(&checkout, task, turn, captured).await?;
         self.remember(task, cap, checkout, glance, taken.snapshot().clone());
         Ok(taken)

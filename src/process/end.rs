@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getsid};
+use rustix::process::Signal;
 
 use super::environment::RUN_MARKER;
 use super::leader;
@@ -51,7 +51,7 @@ impl Family {
     /// False means: look properly.
     pub(super) fn is_surely_gone(&self) -> bool {
         // Whoever is in our own session, as our threads are, never was in the leader's: no session takes anybody in.
-        let ours = getsid(None).map_or(0, Pid::as_raw_pid);
+        let ours = table::own_session();
         let is_stranger = |entry: &Entry| {
             let grouped = entry.group == self.leader || entry.session == self.leader;
             let elsewhere = entry.session == ours || table::marker(entry.pid, RUN_MARKER, &self.id) == Some(false);

@@ -71,9 +71,16 @@ impl Drop for Leader {
     fn drop(&mut self) {
         if matches!(self.reap(), Ok(None)) {
             let _ = kill_process(self.pid, Signal::KILL);
-            let _ = self.reap();
-            // Nobody reaps it any more.
-            LIVING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.pid.as_raw_pid());
+            let mut orphan = Self { pid: self.pid, handle: None, status: None };
+            // It takes a moment to die, and then only we can put it away.
+            let waiting = thread("end of child").spawn(move || {
+                let _ = await_end(orphan.pid);
+                let _ = orphan.reap();
+                orphan.status.get_or_insert_default();
+            });
+            if waiting.is_err() {
+                LIVING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.pid.as_raw_pid());
+            }
         }
     }
 }
@@ -88,12 +95,21 @@ fn watched(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
 /// would keep the runtime from ending.
 async fn end_of(pid: Pid) -> io::Result<()> {
     let (ended, end) = oneshot::channel();
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    std::thread::Builder::new().name("end of child".to_owned()).stack_size(64 << 10).spawn(move || {
-        let _ = ended.send(retry_on_intr(|| waitid(WaitId::Pid(pid), options)));
+    thread("end of child").spawn(move || {
+        let _ = ended.send(await_end(pid));
     })?;
     end.await.unwrap_or(Err(Errno::CHILD))?;
     Ok(())
+}
+
+/// Sleeps until a child has ended, and leaves it to be reaped.
+fn await_end(pid: Pid) -> Result<(), Errno> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    retry_on_intr(|| waitid(WaitId::Pid(pid), options)).map(drop)
+}
+
+fn thread(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.to_owned()).stack_size(64 << 10)
 }
 
 #[cfg(test)]

@@ -19,10 +19,12 @@ use libc::{c_char, c_int, c_short};
 use rustix::fs::{Access, access};
 use rustix::process::Pid;
 
+/// A session of its own. On Apple's systems, where a pipe cannot be made so that nobody inherits it by accident, also: no
+/// descriptor but those that are named.
 #[cfg(target_vendor = "apple")]
-const NEW_SESSION: c_int = 0x0400;
+const ON_ITS_OWN: c_int = 0x0400 | 0x4000;
 #[cfg(not(target_vendor = "apple"))]
-const NEW_SESSION: c_int = libc::POSIX_SPAWN_SETSID as c_int;
+const ON_ITS_OWN: c_int = libc::POSIX_SPAWN_SETSID as c_int;
 
 /// Where programs are looked for if the environment does not say.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -64,7 +66,9 @@ pub(super) fn spawn(order: &Order<'_>) -> io::Result<Pid> {
 /// Finds the file of a program as a shell in the child would: by the child's own `PATH`, seen from its folder.
 fn find(order: &Order<'_>) -> io::Result<PathBuf> {
     if order.program.as_bytes().contains(&b'/') {
-        return Ok(order.program.into());
+        // Apple's systems would start a relative one in its folder, and say that they did not find it.
+        let file = if cfg!(target_vendor = "apple") { order.cwd.join(order.program) } else { order.program.into() };
+        return Ok(file);
     }
     let path = order.environment.get(OsStr::new("PATH")).map_or(OsStr::new(USUAL_PATH), OsString::as_os_str);
     let mut why = io::ErrorKind::NotFound;
@@ -150,7 +154,7 @@ impl Attributes {
         check(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
         let mut this = Self(attributes);
         let kept = this.0.as_mut_ptr();
-        let flags = libc::POSIX_SPAWN_SETSIGDEF as c_int | libc::POSIX_SPAWN_SETSIGMASK as c_int | NEW_SESSION;
+        let flags = libc::POSIX_SPAWN_SETSIGDEF as c_int | libc::POSIX_SPAWN_SETSIGMASK as c_int | ON_ITS_OWN;
         let flags = c_short::try_from(flags).map_err(io::Error::other)?;
         let mut signals = MaybeUninit::uninit();
         // SAFETY: the set is emptied before it is read, and what holds it was made above.

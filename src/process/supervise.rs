@@ -102,7 +102,14 @@ impl Supervisor {
     /// Tells whether the family ended with the child. Most commands are short and start nobody who stays, and going
     /// through everything that runs on the machine costs more than such a command.
     async fn left_nobody(&mut self) -> bool {
-        (self.started.elapsed() < BRIEF && self.family.is_surely_gone()) || self.survivor().await.is_none()
+        if self.started.elapsed() < BRIEF {
+            let family = self.family.clone();
+            let looked = tokio::task::spawn_blocking(move || family.is_surely_gone());
+            if looked.await.unwrap_or(false) {
+                return true;
+            }
+        }
+        self.survivor().await.is_none()
     }
 
     /// Returns somebody of the family who runs, also one that made itself a daemon: it left the group and the session

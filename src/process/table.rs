@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::process::{Pid, Signal};
 
@@ -37,6 +38,13 @@ pub fn get(pid: i32) -> Option<Entry> {
 /// listed like a process. Nothing: the numbers have started again, or too many were given for this to be the cheap way.
 pub(super) fn started_after(pid: i32, known: &HashSet<i32>) -> Option<Vec<Entry>> {
     system::started_after(pid, known)
+}
+
+/// Returns the session that we are in. In a namespace of processes it may have no number there, which is told as 0.
+pub(super) fn own_session() -> i32 {
+    static SESSION: OnceLock<i32> = OnceLock::new();
+    let us = || i32::try_from(std::process::id()).ok().and_then(get);
+    *SESSION.get_or_init(|| us().map_or(0, |us| us.session))
 }
 
 /// Returns a text that differs between two starts of the machine.

@@ -101,7 +101,7 @@ impl Machine {
     }
 
     /// Returns an Ask that has no answer yet, not even one that is on its way to the disk.
-    fn pending_ask(&self, task: TaskId, ask: AskId) -> Option<&Ask> {
+    pub(super) fn pending_ask(&self, task: TaskId, ask: AskId) -> Option<&Ask> {
         self.lives.get(&task)?.state.asks.get(ask).filter(|ask| !self.answering.contains(&ask.id))
     }
 

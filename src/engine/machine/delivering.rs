@@ -116,6 +116,16 @@ impl Machine {
             Some(Pending::Begin(_, then)) => Some(*then),
             pending => pending,
         };
+        if let Some(
+            Pending::Completion(task)
+            | Pending::Marker(task)
+            | Pending::Question(task)
+            | Pending::Halt(task)
+            | Pending::Answer { task, .. },
+        ) = &pending
+        {
+            self.disk_took(*task);
+        }
         match pending {
             Some(Pending::Reply(ticket, outcome)) => self.out.push(Effect::Reply { ticket, result: Ok(outcome) }),
             Some(Pending::Respond(ticket, words)) => self.out.push(Effect::Respond { ticket, result: Ok(words) }),
@@ -154,9 +164,13 @@ impl Machine {
             Some(Pending::Completion(task) | Pending::Marker(task)) => self.not_told(now, task, reason),
             Some(Pending::Question(task)) => self.disk_refused(now, task, "a question could not be kept", reason),
             Some(Pending::Halt(task)) => self.disk_refused(now, task, "the stop of the task could not be kept", reason),
-            Some(Pending::Answer { ask, ticket: Some(ticket), .. }) => {
+            Some(Pending::Answer { task, ask, ticket: Some(ticket) }) => {
                 self.answering.remove(&ask);
                 self.out.push(Effect::Reply { ticket, result: Err(fault()) });
+                // Its time may have come meanwhile, and was not heeded because there was an answer.
+                if self.pending_ask(task, ask).is_some_and(|ask| ask.deadline.is_some_and(|deadline| deadline <= now)) {
+                    self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
+                }
             }
             Some(Pending::Answer { task, ask, ticket: None }) => {
                 self.answering.remove(&ask);

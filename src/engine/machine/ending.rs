@@ -83,6 +83,13 @@ impl Machine {
         self.wake_after_refusal(now, task, Timer::TryAgain { task });
     }
 
+    /// The disk takes what it had refused: the next refusal is another one.
+    pub(super) fn disk_took(&mut self, task: TaskId) {
+        if let Some(life) = self.lives.get_mut(&task) {
+            life.refusals = 0;
+        }
+    }
+
     pub(super) fn wake_after_refusal(&mut self, now: Timestamp, task: TaskId, timer: Timer) {
         let life = self.life(task);
         let pause = pause_after(life.refusals);

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{named, obey};
-use crate::cli_support::{Project, World};
+use crate::cli_support::{Project, Ran, World};
 use crate::engine_support::{agent, bash, done, play, root, say};
 
 fn painter() -> Value {
@@ -77,7 +77,7 @@ fn who_sleeps_without_being_done_is_woken_by_what_is_said() {
     let world = World::new();
     let (project, _) = painted(&world);
     project.new_task("Sleeper");
-    let out = project.run([]).ok();
+    let Ran { code: 2, out, .. } = project.run([]) else { panic!("it is stuck") };
     let line = out.lines().find(|line| line.trim_start().starts_with("mxd send ")).unwrap_or_else(|| panic!("{out}"));
     world.paste(&project.path, &line.trim().replace("TEXT", "'Wake up.'")).ok();
     project.run([]).ok();
@@ -89,7 +89,7 @@ fn who_is_in_progress_is_stopped_by_what_is_said() {
     let world = World::new();
     let (project, _) = painted(&world);
     let sleeper = project.new_task("Sleeper");
-    project.run([]).ok();
+    assert_eq!(project.run([]).code, 2, "it is stuck");
     let err = project.mxd(["task", "close", &sleeper]).refused(3, "is in progress");
     obey(&world, &project.path, &err, &[("TASK", &sleeper)]);
     project.mxd(["task", "close", &sleeper]).ok();
