@@ -35,7 +35,10 @@ proptest! {
 
 #[test]
 fn a_deadline_that_has_passed_gives_a_result_that_is_right() {
-    let text = |step: usize| (0..2_000).map(|number| format!("{}\n", number * step % 97)).collect::<String>();
+    let text = |step: usize| {
+        let numbers = (0..2_000).map(|number| (number * step % 97).to_string());
+        numbers.collect::<Vec<_>>().join("\n")
+    };
     let (old, new) = (text(31), text(57));
     let compared = Comparison::of_lines(&old, &new, Some(Instant::now()));
     let kept: String = compared.pieces().filter(|piece| piece.new.is_some()).map(|piece| piece.text).collect();

@@ -106,8 +106,8 @@ impl Fold {
             }
             Body::DoneNotified(done) => {
                 // The verdict says all that the call for it did.
-                let called = |entry: &Box<Entry>| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
-                if self.entries.back().is_some_and(called) {
+                let called = |entry: &Entry| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
+                if self.entries.back().is_some_and(|entry| called(entry)) {
                     self.entries.pop_back();
                 }
                 self.push(event, Kind::Done { verdict: done.verdict, text: done.result.clone() });

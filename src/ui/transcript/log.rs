@@ -18,10 +18,9 @@ pub struct LogLine {
 /// The characters that the gist of an event has at most.
 const GIST: usize = 160;
 
-/// Returns the line of an event, in a place of its own: a log of very many must not move when it grows.
-pub fn line(event: &Event) -> Box<LogLine> {
+pub fn line(event: &Event) -> LogLine {
     let kind = sanitize::line(event.body.kind()).into_owned();
-    Box::new(LogLine { id: event.id, at: event.ts, kind, gist: gist(&event.body) })
+    LogLine { id: event.id, at: event.ts, kind, gist: gist(&event.body) }
 }
 
 fn gist(body: &Body) -> String {

@@ -47,6 +47,7 @@ pub struct Transcript {
     fold: Fold,
     /// What is being made, in the order in which it is shown.
     tail: Vec<Entry>,
+    /// Each in a place of its own, as the entries are.
     log: VecDeque<Box<LogLine>>,
     /// The oldest event that is here.
     first: Option<EventId>,
@@ -208,7 +209,7 @@ impl Transcript {
         self.join(&mut older);
         // One by one in front: what is here already stays where it is, however much that is.
         older.entries.into_iter().rev().for_each(|entry| self.fold.entries.push_front(entry));
-        events.iter().rev().for_each(|event| self.log.push_front(log::line(event)));
+        events.iter().rev().for_each(|event| self.log.push_front(Box::new(log::line(event))));
         self.recount();
     }
 
@@ -259,7 +260,7 @@ impl Transcript {
         self.loading = Loading::Nothing;
         self.more = more;
         self.fold = Fold::of(events);
-        self.log = events.iter().map(log::line).collect();
+        self.log = events.iter().map(|event| Box::new(log::line(event))).collect();
         self.first = events.first().map(|event| event.id);
         self.last = events.last().map(|event| event.id);
         self.cache.clear();
@@ -288,7 +289,7 @@ impl Transcript {
         self.first = self.first.or(Some(event.id));
         let before = self.fold.entries.len();
         self.fold.apply(event);
-        self.log.push_back(log::line(event));
+        self.log.push_back(Box::new(log::line(event)));
         self.settle_tail(event, before);
         if matches!(
             &event.body,
