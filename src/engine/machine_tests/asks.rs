@@ -76,6 +76,26 @@ fn an_answer_that_the_disk_refused_can_be_given_again() {
 }
 
 #[test]
+fn a_question_whose_time_came_while_a_refused_answer_was_on_its_way_is_answered_by_default() {
+    let mut rig = patient();
+    let (task, ask) = asks_and_rests(&mut rig, Some("this"));
+    let timer = Timer::AskDeadline { task, ask };
+    let is_set = |effect: &Effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer);
+    for due in [false, true] {
+        rig.appends = Mood::Sleeps;
+        assert_eq!(rig.answer(task, 1), None);
+        if due {
+            rig.pass_until(rig.only_ask(task).deadline.unwrap());
+            rig.feed(Input::Timer { timer });
+        }
+        rig.refuse_held();
+        assert_eq!(rig.count_effects(is_set), usize::from(due), "the timer of a time that is to come is set still");
+    }
+    rig.feed(Input::Timer { timer });
+    assert_eq!(answers(&rig, task), [("this".to_owned(), true)]);
+}
+
+#[test]
 fn a_default_answers_when_the_time_is_over_and_says_so() {
     let mut rig = patient();
     let (task, ask) = asks_and_rests(&mut rig, Some("this"));

@@ -119,7 +119,6 @@ fn refuse_all(calls: &[usize]) {
 }
 
 #[test]
-#[ignore = "not every call was seen to come to the same yet; `cargo proof`"]
 fn whatever_call_the_disk_begins_to_refuse_at_it_comes_to_the_same() {
     let made = undisturbed().1[0].len() as u64;
     let mut calls = Vec::new();
