@@ -12,6 +12,8 @@ use crate::model::Live;
 
 /// How much may wait for one watcher before it is told to look anew.
 const LONGEST: usize = 20_000;
+/// How many notices are kept for whoever comes first.
+const MOST_UNHEARD: usize = 100;
 /// How large a piece of streamed text grows while it waits.
 const LARGEST_PIECE: usize = 64 * 1024;
 
@@ -19,6 +21,8 @@ const LARGEST_PIECE: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub struct Feed {
     watchers: Mutex<Vec<Weak<Queue>>>,
+    /// Notices that nobody heard, as while the engine starts: no snapshot has them, so whoever comes first is told.
+    unheard: Mutex<Vec<Update>>,
 }
 
 #[derive(Debug, Default)]
@@ -44,21 +48,31 @@ pub struct Watcher {
 }
 
 impl Feed {
-    /// Returns a new watcher, who is told everything from now on.
+    /// Returns a new watcher, who is told everything from now on, and what nobody has heard yet.
     pub fn watch(&self) -> Watcher {
         let queue = Arc::new(Queue::default());
-        self.lock().push(Arc::downgrade(&queue));
+        let mut watchers = self.lock();
+        let unheard = std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner));
+        unheard.into_iter().for_each(|notice| queue.push(notice));
+        watchers.push(Arc::downgrade(&queue));
         Watcher { queue }
     }
 
     pub fn tell(&self, update: &Update) {
-        self.lock().retain(|watcher| match watcher.upgrade() {
+        let mut watchers = self.lock();
+        watchers.retain(|watcher| match watcher.upgrade() {
             Some(queue) => {
                 queue.push(update.clone());
                 true
             }
             None => false,
         });
+        if watchers.is_empty() && matches!(update, Update::Notice { .. }) {
+            let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
+            if unheard.len() < MOST_UNHEARD {
+                unheard.push(update.clone());
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {

@@ -96,3 +96,23 @@ async fn a_watcher_is_woken_by_news() {
     assert_eq!(watcher.next().await, noticed("hello"));
     told.await.unwrap();
 }
+
+#[test]
+fn a_notice_that_nobody_heard_is_told_to_whoever_comes_first() {
+    let feed = Feed::default();
+    let notice = |text: &str| {
+        let notice = crate::engine::update::Notice {
+            level: crate::engine::update::Level::Info,
+            text: text.to_owned(),
+            task: None,
+        };
+        Update::Notice { notice }
+    };
+    feed.tell(&notice("early"));
+    feed.tell(&Update::Quiet);
+    let (mut first, mut second) = (feed.watch(), feed.watch());
+    assert_eq!((first.try_next(), first.try_next()), (Some(notice("early")), None));
+    assert_eq!(second.try_next(), None, "it was heard");
+    feed.tell(&notice("now"));
+    assert_eq!((first.try_next(), second.try_next()), (Some(notice("now")), Some(notice("now"))));
+}
