@@ -55,38 +55,40 @@ impl Leader {
 
     fn reap(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
-            // Nobody may take the number for a child's once the system can give it to another.
-            let mut living = LIVING.lock().unwrap_or_else(PoisonError::into_inner);
-            let ended = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::NOHANG));
-            if !matches!(ended, Ok(None)) {
-                living.remove(&self.pid.as_raw_pid());
-            }
-            self.status = ended?.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+            self.status = reap(self.pid)?;
         }
         Ok(self.status)
     }
 }
 
+/// Reaps a child if it has ended.
+fn reap(pid: Pid) -> io::Result<Option<ExitStatus>> {
+    // Nobody may take the number for a child's once the system can give it to another.
+    let mut living = LIVING.lock().unwrap_or_else(PoisonError::into_inner);
+    let ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG));
+    if !matches!(ended, Ok(None)) {
+        living.remove(&pid.as_raw_pid());
+    }
+    Ok(ended?.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
+}
+
 impl Drop for Leader {
     fn drop(&mut self) {
         if matches!(self.reap(), Ok(None)) {
-            let _ = kill_process(self.pid, Signal::KILL);
-            let mut orphan = Self { pid: self.pid, handle: None, status: None };
-            // It takes a moment to die, and then only we can put it away.
-            let waiting = thread("end of child").spawn(move || {
-                let _ = await_end(orphan.pid);
-                let _ = orphan.reap();
-                orphan.status.get_or_insert_default();
+            let pid = self.pid;
+            let _ = kill_process(pid, Signal::KILL);
+            // It takes a moment to die, and then only we can put it away. Where no thread can be had, it stays a zombie.
+            let _ = thread().spawn(move || {
+                let _ = await_end(pid);
+                let _ = reap(pid);
             });
-            if waiting.is_err() {
-                LIVING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.pid.as_raw_pid());
-            }
         }
     }
 }
 
+/// Lets the runtime watch a handle of a process: it is readable once the process has ended.
 #[allow(unsafe_code, reason = "the runtime takes any descriptor, and wants a promise")]
-fn watched(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+pub(super) fn watched(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
     // SAFETY: the handle is owned, always names the same descriptor, and is closed only with what is returned.
     unsafe { AsyncFd::register_with_interest(handle, Interest::READABLE) }.ok()
 }
@@ -95,7 +97,7 @@ fn watched(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
 /// would keep the runtime from ending.
 async fn end_of(pid: Pid) -> io::Result<()> {
     let (ended, end) = oneshot::channel();
-    thread("end of child").spawn(move || {
+    thread().spawn(move || {
         let _ = ended.send(await_end(pid));
     })?;
     end.await.unwrap_or(Err(Errno::CHILD))?;
@@ -108,8 +110,8 @@ fn await_end(pid: Pid) -> Result<(), Errno> {
     retry_on_intr(|| waitid(WaitId::Pid(pid), options)).map(drop)
 }
 
-fn thread(name: &str) -> std::thread::Builder {
-    std::thread::Builder::new().name(name.to_owned()).stack_size(64 << 10)
+fn thread() -> std::thread::Builder {
+    std::thread::Builder::new().name("end of child".to_owned()).stack_size(64 << 10)
 }
 
 #[cfg(test)]

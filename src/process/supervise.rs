@@ -6,14 +6,12 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use super::child::{Exit, Phase};
 use super::end::{Family, Found, GRACE, end_blocking};
-use super::leader::Leader;
+use super::leader::{self, Leader};
 use super::record::Note;
 use super::table::{self, Entry};
 
@@ -136,15 +134,8 @@ impl Supervisor {
 
 /// Waits until a process has ended, without looking again and again. Tells whether that could be waited for.
 async fn end_of(process: &Entry) -> bool {
-    let Some(handle) = table::handle(process) else { return false };
-    let (ended, end) = oneshot::channel();
-    // A thread that sleeps in the kernel: a blocking task would keep the runtime from ending while a daemon lives.
-    let waiting = std::thread::Builder::new().name("end of process".to_owned()).stack_size(64 << 10).spawn(move || {
-        let mut waited = [PollFd::new(&handle, PollFlags::IN)];
-        while poll(&mut waited, None) == Err(Errno::INTR) {}
-        let _ = ended.send(());
-    });
-    waiting.is_ok() && end.await.is_ok()
+    let Some(handle) = table::handle(process).and_then(leader::watched) else { return false };
+    handle.readable().await.is_ok()
 }
 
 /// Ends everyone. Reading the process table blocks, so it happens aside.
