@@ -71,6 +71,8 @@ fn every_change_shows() {
 #[test]
 fn what_may_have_changed_within_a_tick_is_not_relied_on() {
     let (_folder, checkout) = worktree();
+    let changed = fs::metadata(checkout.path.join("a.txt")).unwrap().modified().unwrap();
+    assert!(!Glance::at_time(&checkout, changed + TICK / 2).unwrap().settled);
     for round in 0..200 {
         let before = Glance::at(&checkout).unwrap();
         fs::write(checkout.path.join("a.txt"), format!("{round:03}")).unwrap();
