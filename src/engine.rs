@@ -7,6 +7,7 @@ pub mod command;
 pub mod door;
 mod driver;
 pub mod feed;
+mod glimpse;
 pub mod handle;
 pub mod leftovers;
 pub mod machine;
@@ -27,6 +28,7 @@ pub mod tree_text;
 pub mod update;
 
 pub use driver::models;
+pub use glimpse::glimpse;
 pub use handle::Handle;
 pub use onlooker::{look_on, refusal};
 pub use open::{Options, load_tree, open};

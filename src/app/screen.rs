@@ -3,23 +3,21 @@
 //! What an update wants done is carried out in `perform`, with the help of other programs in `errands`.
 
 mod errands;
+mod opening;
 mod perform;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::chores;
 use super::keeper::Keeper;
 use super::latest::Latest;
 use super::themes::Themes;
-use super::{chores, drafts, reviews};
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault, IdSource, ProjectId, Timestamp};
 use crate::config::paths::Home;
@@ -28,12 +26,14 @@ use crate::engine::Handle;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
 use crate::model::Project;
-use crate::term::{Event, Options as TermOptions, Reason, Surroundings, Terminal, clipboard};
+use crate::term::{Event, Reason, Surroundings, Terminal, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
 use crate::ui::setup::Offered;
-use crate::ui::{self, Cx, Model, Msg, ProjectChoice, Purpose, Redraw, Setting, Setup};
+use crate::ui::{self, Cx, Model, Msg, ProjectChoice, Purpose, Redraw, Setting};
 use errands::Solve;
+
+pub use opening::{Opened, open};
 
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
@@ -41,15 +41,11 @@ const GULP: usize = 512;
 /// Writes a setting to the file it belongs to.
 pub type SaveSetting = Arc<dyn Fn(&Setting) -> Result<(), Fault> + Send + Sync>;
 
-/// How long a screen may be empty before it says why.
-const A_WHILE: Duration = Duration::from_millis(150);
-
 /// How the program ends when its terminal is gone.
 const TERMINAL_GONE: u8 = 1;
 
-/// What the screen is opened with.
+/// What the screen is opened with, besides its engine.
 pub struct Options {
-    pub handle: Handle,
     pub home: Home,
     pub project: Project,
     pub keys: std::collections::BTreeMap<String, Vec<String>>,
@@ -98,101 +94,6 @@ pub fn surroundings() -> Surroundings {
     Surroundings::read(|name| std::env::var(name).ok())
 }
 
-/// The terminal, taken over while there is nothing to show yet: it answers what it is asked, and the machine says what time
-/// it is here, while the engine is opened. Dropped, it gives the terminal back.
-pub struct Opened {
-    terminal: Terminal,
-    zone: JoinHandle<TimeZone>,
-}
-
-/// Takes the terminal over. Must be called inside a runtime.
-pub fn open(mouse: bool) -> Result<Opened, Fault> {
-    let options = TermOptions { mouse, ..TermOptions::default() };
-    let terminal = Terminal::open(surroundings(), options)?;
-    Ok(Opened { terminal, zone: tokio::task::spawn_blocking(TimeZone::system) })
-}
-
-impl Opened {
-    /// Waits for work to be done without which there is nothing to show. Says what is waited for if that takes a while.
-    pub async fn until<T>(&mut self, words: &str, work: impl Future<Output = T>) -> T {
-        let mut work = std::pin::pin!(work);
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            () = tokio::time::sleep(A_WHILE) => {}
-        }
-        self.terminal.draw(|frame| ui::view_waiting(words, frame));
-        work.await
-    }
-
-    /// Gives the terminal back: there will be no screen.
-    pub async fn close(self) {
-        self.terminal.close().await;
-    }
-
-    /// Runs the screen until it is left. The terminal is as it was, whatever happens.
-    pub async fn run(self, options: Options) -> Result<End, Fault> {
-        Box::pin(on(self.terminal, self.zone, options)).await
-    }
-}
-
-/// Runs the screen on a terminal that is taken over already.
-async fn on(mut terminal: Terminal, zone: JoinHandle<TimeZone>, options: Options) -> Result<End, Fault> {
-    let capabilities = terminal.learn().await;
-    let appearance = if capabilities.is_dark().unwrap_or(true) { Appearance::Dark } else { Appearance::Light };
-    let (theme_changed, theme_news) = mpsc::unbounded_channel();
-    let themes = Themes::new(options.home.root().join("themes"), theme_changed);
-    let (theme, problems) = themes.load(&options.settings.theme, appearance);
-    let (snapshot, watcher) = options.handle.look().await?;
-    let folder = options.home.project(options.project.id).root().to_owned();
-    let (drafts_file, reviews_file) = (folder.join("drafts.json"), folder.join("reviews.json"));
-    let finder = chores::Finder::new(&options.handle, &options.home.project(options.project.id));
-    let kept_by_us = options.settings.read_only.is_none();
-    let settings = ui::Settings { themes: themes.names(), ..options.settings.clone() };
-    let mut drafts = drafts::load(&drafts_file);
-    if let Some(suggestion) = options.suggestion.filter(|_| drafts.is_empty()) {
-        drafts.push((snapshot.root, suggestion.to_owned()));
-    }
-    let setup = Setup { snapshot, keys: options.keys.clone(), settings, drafts, reviews: reviews::load(&reviews_file) };
-    let (model, key_problems) = Model::new(setup);
-    let (news, answers) = mpsc::unbounded_channel();
-    let mut screen = Screen {
-        model,
-        theme,
-        themes,
-        appearance,
-        zone: zone.await.unwrap_or(TimeZone::UTC),
-        terminal,
-        watcher,
-        kept: kept_by_us.then(|| Kept { drafts: Keeper::new(drafts_file), reviews: Keeper::new(reviews_file) }),
-        finder,
-        files: Latest::default(),
-        marked: futures::future::ready(()).boxed().shared(),
-        news,
-        end: None,
-        is_warm: false,
-        complained: Arc::default(),
-        options,
-    };
-    for problem in problems {
-        screen.say(Level::Warning, problem);
-    }
-    for problem in key_problems {
-        let place = screen.options.key_places.get(problem.name()).map(|place| format!("{place}: "));
-        screen.say(Level::Warning, format!("{}{problem}", place.unwrap_or_default()));
-    }
-    for (level, text) in std::mem::take(&mut screen.options.greeting) {
-        screen.say(level, text);
-    }
-    let end = screen.live(answers, theme_news).await;
-    screen.terminal.close().await;
-    if let Some(Kept { drafts, reviews }) = screen.kept {
-        drafts.close().await;
-        reviews.close().await;
-    }
-    end
-}
-
 /// What comes of work beside the loop.
 enum News {
     Msg(Msg),
@@ -235,6 +136,7 @@ struct Screen {
     is_warm: bool,
     /// The person was told that their command for notices does not work.
     complained: Arc<AtomicBool>,
+    handle: Handle,
     options: Options,
 }
 

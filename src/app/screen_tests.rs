@@ -57,9 +57,17 @@ struct Play {
     _folder: TempDir,
 }
 
-impl Play {
-    /// Opens the screen on `snapshot` and waits until it has drawn what there is.
-    async fn open(snapshot: Snapshot) -> Self {
+/// A terminal that was taken over, with a person in front of it, and an engine that will say `snapshot`.
+struct Stage {
+    opened: Opened,
+    handle: Handle,
+    person: Staged,
+    feed: Arc<Feed>,
+    folder: TempDir,
+}
+
+impl Stage {
+    async fn new(snapshot: Snapshot) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().join("calc");
         std::fs::create_dir(&top).unwrap();
@@ -78,7 +86,6 @@ impl Play {
         let worktrees = Worktrees::open(&project.path, &home.project(project.id).worktrees(), None).await.unwrap();
         let (handle, feed) = staged(snapshot, worktrees, folder.path());
         let options = Options {
-            handle,
             home,
             project,
             keys: std::collections::BTreeMap::new(),
@@ -94,16 +101,27 @@ impl Play {
             suggestion: None,
         };
         let (terminal, person) = Terminal::staged(120, 40);
+        let opened = Opened::over(terminal, tokio::task::spawn_blocking(|| TimeZone::UTC), options);
+        Self { opened, handle, person, feed, folder }
+    }
+
+    /// Lets the engine stand, and waits until everything is drawn.
+    async fn play(self) -> Play {
+        let Self { opened, handle, person, feed, folder } = self;
         let polls = Arc::new(AtomicUsize::new(0));
-        let counted = Counted {
-            future: Box::pin(on(terminal, tokio::task::spawn_blocking(|| TimeZone::UTC), options)),
-            polls: Arc::clone(&polls),
-        };
+        let counted = Counted { future: Box::pin(opened.run(handle)), polls: Arc::clone(&polls) };
         let ended = tokio::task::spawn_local(counted);
-        let play = Self { person, feed, polls, ended, _folder: folder };
+        let play = Play { person, feed, polls, ended, _folder: folder };
         play.settle().await;
         assert!(play.person.count() > 0, "the first frame was drawn");
         play
+    }
+}
+
+impl Play {
+    /// Opens the screen on `snapshot` and waits until it has drawn what there is.
+    async fn open(snapshot: Snapshot) -> Self {
+        Stage::new(snapshot).await.play().await
     }
 
     /// Lets time pass until nothing has been drawn for a while.
@@ -130,16 +148,21 @@ impl Play {
 
     /// Returns what the terminal shows after its first `frames` frames.
     fn shown(&self, frames: usize) -> String {
-        let cells = |count| std::num::NonZeroU16::new(count).unwrap();
-        let mut terminal = vt100::Parser::new(cells(40), cells(120), 0);
-        self.person.frames().iter().take(frames).for_each(|(_, bytes)| terminal.process(bytes));
-        terminal.screen().contents()
+        shown(&self.person, frames)
     }
 
     async fn quit(self) {
         self.press("ctrl-q").await;
         assert_eq!(self.ended.await.unwrap().unwrap(), End::Quit);
     }
+}
+
+/// Returns what the terminal of `person` shows after its first `frames` frames.
+fn shown(person: &Staged, frames: usize) -> String {
+    let cells = |count| std::num::NonZeroU16::new(count).unwrap();
+    let mut terminal = vt100::Parser::new(cells(40), cells(120), 0);
+    person.frames().iter().take(frames).for_each(|(_, bytes)| terminal.process(bytes));
+    terminal.screen().contents()
 }
 
 /// Runs `play` where time passes only when nobody has anything to do.
@@ -188,6 +211,43 @@ fn a_minute_in_which_nothing_happens_draws_nothing_and_wakes_nobody() {
         let after = (play.person.count(), play.polls.load(Ordering::Relaxed));
         assert_eq!(before, after, "frames and wake-ups in a minute");
         assert!(play.shown(usize::MAX).contains("asks you"), "there was something to look at");
+        play.quit().await;
+    });
+}
+
+#[test]
+fn the_project_is_to_be_seen_before_its_engine_stands() {
+    in_virtual_time(async {
+        let mut later = quiet();
+        later.tasks[0].node.title = "as the engine has it".to_owned();
+        let mut stage = Stage::new(later).await;
+        stage.opened.show(quiet()).await;
+        let first = shown(&stage.person, 1);
+        assert!(first.contains("asks you"), "tasks and what waits for the person: {first}");
+        assert!(!first.contains("as the engine has it"), "{first}");
+
+        // What is typed meanwhile is not lost.
+        stage.person.does(Input::Paste("too early".to_owned())).await;
+        let play = stage.play().await;
+        let now = play.shown(usize::MAX);
+        assert!(now.contains("as the engine has it"), "the engine has the last word: {now}");
+        assert!(now.contains("too early"), "{now}");
+        play.quit().await;
+    });
+}
+
+#[test]
+fn an_engine_that_takes_its_time_is_waited_for_with_words_and_what_is_known_stays() {
+    in_virtual_time(async {
+        let mut stage = Stage::new(quiet()).await;
+        stage.opened.show(quiet()).await;
+        stage.opened.until("Opening calc", tokio::time::sleep(Duration::from_millis(100))).await;
+        assert_eq!(stage.person.count(), 1, "nothing is said of a moment");
+        stage.opened.until("Opening calc", tokio::time::sleep(Duration::from_secs(2))).await;
+        let words = shown(&stage.person, 2);
+        assert!(words.contains("Opening calc") && words.contains("asks you"), "{words}");
+        let play = stage.play().await;
+        assert!(!play.shown(usize::MAX).contains("Opening calc"), "it is open");
         play.quit().await;
     });
 }

@@ -50,8 +50,7 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
     let mut terminal = Terminal::open(surroundings, TermOptions::default())?;
     let dark = terminal.learn().await.is_dark().unwrap_or(true);
     let appearance = if dark { Appearance::Dark } else { Appearance::Light };
-    let (changed, _news) = mpsc::unbounded_channel();
-    let (theme, _) = Themes::new(options.home.root().join("themes"), changed).load(&options.theme, appearance);
+    let (theme, _) = Themes::new(options.home.root().join("themes")).load(&options.theme, appearance);
     let zone = jiff::tz::TimeZone::system();
     let mut state = State::new(options.start.clone());
     let (mut msgs, mut answers) = mpsc::unbounded_channel();

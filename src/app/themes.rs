@@ -21,14 +21,18 @@ pub(super) struct Themes {
 }
 
 impl Themes {
-    /// Looks into `folder`, and sends a word to `changed` whenever something in it does.
-    pub(super) fn new(folder: PathBuf, changed: mpsc::UnboundedSender<()>) -> Self {
-        let watcher = watch(&folder, changed);
+    /// Finds themes in `folder`, which need not be there.
+    pub(super) fn new(folder: PathBuf) -> Self {
         let var = |name: &str| std::env::var(name).ok();
         let (depth, glyphs) = (ColourDepth::detect(var), Glyphs::detect(var));
-        let mut themes = Self { folder, depth, glyphs, watcher, inside: false };
-        themes.look_inside();
-        themes
+        Self { folder, depth, glyphs, watcher: None, inside: false }
+    }
+
+    /// Sends a word to `changed` whenever something in the folder does, from now on.
+    pub(super) fn watch(&mut self, changed: mpsc::UnboundedSender<()>) {
+        self.watcher = watch(&self.folder, changed);
+        self.inside = false;
+        self.look_inside();
     }
 
     /// Watches the folder once it is there. To be called whenever something changed: most people never make one.

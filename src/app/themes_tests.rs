@@ -12,7 +12,8 @@ async fn a_folder_that_is_made_later_is_watched_like_one_that_was_there() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().canonicalize().unwrap().join("themes");
     let (changed, mut news) = mpsc::unbounded_channel();
-    let mut themes = Themes::new(folder.clone(), changed);
+    let mut themes = Themes::new(folder.clone());
+    themes.watch(changed);
     assert!(!themes.names().contains(&"mine".to_owned()));
     std::fs::create_dir(&folder).unwrap();
     next(&mut themes, &mut news).await;
@@ -28,7 +29,8 @@ async fn what_else_happens_beside_the_folder_is_no_news() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().canonicalize().unwrap().join("themes");
     let (changed, mut news) = mpsc::unbounded_channel();
-    let mut themes = Themes::new(folder.clone(), changed);
+    let mut themes = Themes::new(folder.clone());
+    themes.watch(changed);
     std::fs::write(home.path().join("config.json"), "{}").unwrap();
     std::fs::create_dir(&folder).unwrap();
     next(&mut themes, &mut news).await;

@@ -109,9 +109,13 @@ ids! {
 /// Only the canonical spelling is an id: ULID's decoder also takes lower case and look-alike letters, and then
 /// one thing would have several names on disk.
 fn parse(text: &str) -> Option<Ulid> {
-    let ulid = Ulid::from_string(text).ok()?;
-    let mut buffer = [0; ulid::ULID_LEN];
-    (ulid.array_to_str(&mut buffer) == text).then_some(ulid)
+    // The first of 26 letters of five bits has two that a number of 128 bits has no room for.
+    let fits = text.as_bytes().first().is_some_and(|first| *first <= b'7');
+    let canonical = |c: &u8| matches!(c, b'0'..=b'9' | b'A'..=b'Z') && !matches!(c, b'I' | b'L' | b'O' | b'U');
+    if !fits || !text.as_bytes().iter().all(canonical) {
+        return None;
+    }
+    Ulid::from_string(text).ok()
 }
 
 /// A text that should have been an id.

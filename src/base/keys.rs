@@ -4,6 +4,7 @@
 //! Invariants: a [`Key`] is canonical, so that equal keys compare equal whatever the terminal sent (a letter carries
 //! its shift in its case); what [`Chord`] and [`Key`] print, they also read. Knows no terminal and no binding.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -180,6 +181,13 @@ impl Chord {
     }
 
     pub fn keys(&self) -> &[Key] {
+        &self.0
+    }
+}
+
+/// Chords are found by their keys, in the same order.
+impl Borrow<[Key]> for Chord {
+    fn borrow(&self) -> &[Key] {
         &self.0
     }
 }

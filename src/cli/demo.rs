@@ -55,7 +55,6 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
             play(console, &handle, args, signals).await
         } else {
             let screen = app::Options {
-                handle: handle.clone(),
                 home: stage.home.clone(),
                 project: stage.project.clone(),
                 keys: std::collections::BTreeMap::new(),
@@ -70,8 +69,8 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 greeting: vec![(Level::Info, WELCOME.to_owned())],
                 suggestion: None,
             };
-            let end = match app::open(screen.settings.mouse) {
-                Ok(opened) => opened.run(screen).await,
+            let end = match app::open(screen) {
+                Ok(opened) => opened.run(handle.clone()).await,
                 Err(fault) => Err(fault),
             };
             end.map_err(Failure::from).map(|end| match end {

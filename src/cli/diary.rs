@@ -20,9 +20,13 @@ const DAYS: usize = 7;
 
 /// Starts the diary for this process. A second start changes nothing.
 pub fn start(home: &Home) {
-    let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
     let pages = Pages::new(home.root().join("logs"));
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(pages).try_init();
+    let diary = tracing_subscriber::fmt().with_ansi(false).with_writer(pages);
+    // The language of filters takes a while to get ready: only who uses it waits for it.
+    let _ = match EnvFilter::try_from_env(VARIABLE) {
+        Ok(filter) => diary.with_env_filter(filter).try_init(),
+        Err(_) => diary.with_max_level(tracing::Level::WARN).try_init(),
+    };
 }
 
 /// Files that are opened when the first line is written.

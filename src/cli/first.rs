@@ -16,7 +16,7 @@ use crate::cli::place::Here;
 use crate::config::environment::is_implicit;
 use crate::config::paths::Home;
 use crate::config::{KeyPath, Layer, Settings};
-use crate::git::place::{Place, PlaceError};
+use crate::git::place::PlaceError;
 use crate::provider::Catalogue;
 use crate::provider::local::{self, LocalServer, Wishes};
 
@@ -149,7 +149,7 @@ pub enum Then {
 /// Finds out what is missing before anything can be of use: a repository, a way to reach a model. Nothing: nothing is.
 async fn missing(here: &Here, home: &Home, settings: &Settings, always: bool) -> Result<Option<Start>, Failure> {
     let mut start = Start::default();
-    match Place::of(&here.folder()?) {
+    match here.place(&here.folder()?) {
         // What cannot be worked on is said before anything is asked.
         Ok(place) => match place.branch() {
             Err(PlaceError::NoCommit(top)) => start.no_commit = Some(top.display().to_string()),

@@ -69,7 +69,8 @@ impl Here {
         Ok(self.place(&self.folder()?)?)
     }
 
-    fn place(&self, folder: &Path) -> Result<Place, PlaceError> {
+    /// As [`Here::repository`], with the reason as it is. `folder` is the one that the command is about.
+    pub fn place(&self, folder: &Path) -> Result<Place, PlaceError> {
         if let Some(place) = self.found.get() {
             return Ok(place.clone());
         }

@@ -11,7 +11,7 @@ use crate::cli::place::{Here, home, registry};
 use crate::cli::work::runtime;
 use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
-use crate::config::{Layer, Settings};
+use crate::config::{Layer, Merged, Settings};
 use crate::engine::models::Choice;
 use crate::engine::update::Level;
 use crate::engine::{self, Handle, Options as EngineOptions};
@@ -33,11 +33,14 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let mut at = here.clone();
     let mut asks = false;
     let code = loop {
-        let first = match runtime.block_on(guide(console, &at, &home, std::mem::take(&mut asks)))? {
-            Then::Open { decided } => decided,
-            Then::Leave(code) => break code,
-        };
-        let end = runtime.block_on(open(console, &at, &home, first));
+        let merged = settings(console, &at, &home)?;
+        let (merged, decided) =
+            match runtime.block_on(first::guide(&at, &home, &merged.settings, std::mem::take(&mut asks)))? {
+                Then::Open { decided: false } => (merged, false),
+                Then::Open { decided: true } => (settings(console, &at, &home)?, true),
+                Then::Leave(code) => break code,
+            };
+        let end = runtime.block_on(open(&at, &home, merged, decided));
         match end? {
             End::Quit => break 0,
             End::Stopped(stop) => break stop,
@@ -53,18 +56,15 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
     Ok(code)
 }
 
-/// Asks what is missing before the screen can be of use.
-async fn guide(console: &mut Console, here: &Here, home: &Home, always: bool) -> Result<Then, Failure> {
-    let merged = settings(console, here, home)?;
-    first::guide(here, home, &merged.settings, always).await
-}
-
 /// Opens a project and its screen, and stops everything when the screen is left. `decided`: it was set up just now.
-async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) -> Result<End, Failure> {
-    let known = here.try_located(home)?.is_some();
-    let located = here.located_or_registered(home)?;
+async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result<End, Failure> {
+    let found = here.try_located(home)?;
+    let known = found.is_some();
+    let located = match found {
+        Some(located) => located,
+        None => here.located_or_registered(home)?,
+    };
     here.repository()?.branch()?;
-    let merged = settings(console, here, home)?;
     let wanted = merged.settings.clone();
     let key_places = wanted.keys.keys().filter_map(|name| {
         let place = merged.origin(&KeyPath::top("keys").child(name))?.place()?;
@@ -77,41 +77,15 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
     // What the command line could do instead is no help to who looks at the screen.
     let read_only =
         EngineLock::holder(&lock)?.map(|_| format!("{}: from here it is only watched", engine::refusal(&lock).message));
-    let mut screen = app::open(wanted.mouse)?;
-    let opening = async {
-        if read_only.is_some() {
-            return engine::look_on(home, located.project.clone(), &wanted).await;
-        }
-        engine::open(EngineOptions {
-            home: home.clone(),
-            project: located.project.clone(),
-            merged,
-            choice: Choice::default(),
-            budget: None,
-            hold: false,
-            scripted: None,
-            ids: ids.clone(),
-            clock: clock.clone(),
-        })
-        .await
-    };
-    let words = format!("Opening {} …", located.project.name);
-    let handle: Handle = match screen.until(&words, Box::pin(opening)).await {
-        Ok(handle) => handle,
-        Err(fault) => {
-            screen.close().await;
-            return Err(fault.into());
-        }
-    };
     let greeting = match &read_only {
         Some(_) => vec![(Level::Info, "another process works on this project: this is what it does".to_owned())],
         None => greeting(&wanted, known, decided),
     };
+    let looks_on = read_only.is_some();
     let (chosen, place) = (home.clone(), here.clone());
-    let options = Options {
-        handle: handle.clone(),
+    let mut screen = app::open(Options {
         home: home.clone(),
-        project: located.project,
+        project: located.project.clone(),
         keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
         key_places,
         settings: app::Settings {
@@ -133,12 +107,42 @@ async fn open(console: &mut Console, here: &Here, home: &Home, decided: bool) ->
             let (settings, clock) = (wanted.clone(), clock.clone());
             Arc::new(move || Box::pin(models::ask(settings.clone(), clock.clone())))
         },
-        clock,
-        ids,
+        clock: clock.clone(),
+        ids: ids.clone(),
         greeting,
         suggestion: decided.then_some(SUGGESTION),
+    })?;
+    // Before the engine is opened, and not beside it: threads that start get into each other's way, and this is what the person
+    // waits for. Meanwhile the terminal answers. Whatever is wrong with what lies there, the engine says it.
+    if let Ok(Some(glimpse)) = engine::glimpse(&located.folder, &located.project, &wanted) {
+        screen.show(glimpse).await;
+    }
+    let opening = async {
+        if looks_on {
+            return engine::look_on(home, located.project.clone(), &wanted).await;
+        }
+        engine::open(EngineOptions {
+            home: home.clone(),
+            project: located.project.clone(),
+            merged,
+            choice: Choice::default(),
+            budget: None,
+            hold: false,
+            scripted: None,
+            ids,
+            clock,
+        })
+        .await
     };
-    let end = screen.run(options).await;
+    let words = format!("Opening {} …", located.project.name);
+    let handle: Handle = match screen.until(&words, Box::pin(opening)).await {
+        Ok(handle) => handle,
+        Err(fault) => {
+            screen.close().await;
+            return Err(fault.into());
+        }
+    };
+    let end = screen.run(handle.clone()).await;
     handle.quit().await;
     Ok(end?)
 }

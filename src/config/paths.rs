@@ -124,6 +124,16 @@ impl ProjectFolder {
         self.root.join("hinted-at-setup-hook")
     }
 
+    /// What was being written and is not sent yet.
+    pub fn drafts(&self) -> PathBuf {
+        self.root.join("drafts.json")
+    }
+
+    /// What was seen and said in reviews.
+    pub fn reviews(&self) -> PathBuf {
+        self.root.join("reviews.json")
+    }
+
     /// The file whose lock decides who may write. Never removed.
     pub fn lock(&self) -> PathBuf {
         self.root.join("engine.lock")

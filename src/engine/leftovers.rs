@@ -108,7 +108,7 @@ impl Attic {
         if look == Look::Thorough {
             let mut files = inside(&self.folder.sessions());
             files.retain(|path| path.is_file() && !beyond.contains(path));
-            files.extend(Some(self.folder.root().join("drafts.json")).filter(|drafts| drafts.is_file()));
+            files.extend(Some(self.folder.drafts()).filter(|drafts| drafts.is_file()));
             let unused = unused::blobs(disk.as_ref(), &self.folder.blobs(), &files)?;
             let blobs = unused.keys().map(|blob| self.folder.blob(blob)).collect();
             found.extend(paths("outputs and images that no session refers to", blobs));

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
+use crate::config::Settings;
 use crate::engine::review::{Clash, Drift, Landing, Receipt};
 use crate::model::event::BackgroundRef;
 use crate::model::fold::{ContextSize, RunningProcess, SessionState, UsageTotals};
@@ -68,6 +69,11 @@ impl ProjectView {
             model: None,
             profiles: Vec::new(),
         }
+    }
+
+    /// Returns what the settings say of a project that nobody works on in this process.
+    pub fn set_up(project: &Project, settings: &Settings) -> Self {
+        Self { budget: settings.budget, model: settings.model.clone(), ..Self::of(project, settings.max_running) }
     }
 }
 

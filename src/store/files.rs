@@ -3,11 +3,13 @@
 //! A file that a newer version wrote, or that no longer parses, is somebody's data. Saving over it is refused, and a
 //! copy is put beside it, so that the refusal cannot be answered by deleting the only one.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _, Serialize};
 
 use crate::store::disk::{self, Disk};
 use crate::store::{StoreError, log, replace};
@@ -94,9 +96,12 @@ impl VersionedFile {
     }
 
     fn parse<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
-        let probe: Probe = self.understood(text)?;
-        if probe.version > self.known {
-            return Err(StoreError::Newer { path: self.path.clone(), found: probe.version, known: self.known });
+        let found = match first_version(text) {
+            Some(version) => version,
+            None => self.understood::<Probe>(text)?.version,
+        };
+        if found > self.known {
+            return Err(StoreError::Newer { path: self.path.clone(), found, known: self.known });
         }
         self.understood(text)
     }
@@ -116,6 +121,31 @@ impl VersionedFile {
     fn keep(&self, text: &[u8]) -> Result<PathBuf, StoreError> {
         keep_beside(self.disk.as_ref(), &self.path, text)
     }
+}
+
+/// Returns the version if it is the first thing that a file says, as it is in every file that we write. The rest is not read.
+fn first_version(text: &[u8]) -> Option<u64> {
+    struct First(Option<u64>);
+
+    impl<'de> Visitor<'de> for &mut First {
+        type Value = IgnoredAny;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<IgnoredAny, A::Error> {
+            if map.next_key::<Cow<'_, str>>()?.as_deref() == Some("version") {
+                self.0 = Some(map.next_value()?);
+            }
+            Ok(IgnoredAny)
+        }
+    }
+
+    let mut first = First(None);
+    // Of course there is more behind it: that it was not read to its end is not to be complained of.
+    let _ = serde_json::Deserializer::from_slice(text).deserialize_map(&mut first);
+    first.0
 }
 
 /// Puts a copy of `text`, the content of the file at `path`, beside it. The same content is kept once, however often it

@@ -67,27 +67,37 @@ impl Canvas {
         self.push(Clear(ClearType::All));
     }
 
-    /// Draws what is different in `next`. Both have the same size.
+    /// Draws what is different in `next`. Both have the same size, and begin in the corner of the screen.
     pub(super) fn paint(&mut self, shown: &Buffer, next: &Buffer) {
         let area = next.area;
-        for y in area.top()..area.bottom() {
-            let mut x = area.left();
-            // Up to here the row has to be drawn, because something that reached so far was drawn over.
-            let mut disturbed = x;
-            while x < area.right() {
-                let (old, new) = (&shown[(x, y)], &next[(x, y)]);
-                let end = x.saturating_add(width(new)).min(area.right());
-                if x < disturbed || old != new {
-                    // A cursor that runs over the screen flickers where updates are not synchronized.
-                    self.hide();
-                    self.put(Position::new(x, y), new, area.right());
-                    let covered = (x..end).map(|at| at.saturating_add(reach(&shown[(at, y)]))).max();
-                    disturbed = disturbed.max(covered.unwrap_or(end)).max(x.saturating_add(reach(new)));
-                }
-                x = end;
+        let columns = usize::from(area.width).max(1);
+        let rows = shown.content.chunks(columns).zip(next.content.chunks(columns));
+        for (y, (old, new)) in (area.top()..area.bottom()).zip(rows) {
+            // Most rows of most frames are as they were.
+            if old != new {
+                self.paint_row(y, old, new);
             }
         }
         self.set_pen(Pen::RESET);
+    }
+
+    fn paint_row(&mut self, y: u16, old: &[Cell], new: &[Cell]) {
+        let edge = u16::try_from(new.len()).unwrap_or(u16::MAX);
+        let mut x = 0;
+        // Up to here the row has to be drawn, because something that reached so far was drawn over.
+        let mut disturbed = x;
+        while x < edge {
+            let (was, cell) = (&old[usize::from(x)], &new[usize::from(x)]);
+            let end = x.saturating_add(width(cell)).min(edge);
+            if x < disturbed || was != cell {
+                // A cursor that runs over the screen flickers where updates are not synchronized.
+                self.hide();
+                self.put(Position::new(x, y), cell, edge);
+                let covered = (x..end).map(|at| at.saturating_add(reach(&old[usize::from(at)]))).max();
+                disturbed = disturbed.max(covered.unwrap_or(end)).max(x.saturating_add(reach(cell)));
+            }
+            x = end;
+        }
     }
 
     /// Shows the cursor at a place, or nowhere.
@@ -129,31 +139,31 @@ impl Canvas {
         if self.pen == pen {
             return;
         }
-        let mut codes = String::new();
+        let out = &mut self.out;
+        out.push_str("\x1b[");
         let mut now = self.pen;
         // Taking a single attribute away has codes that terminals disagree about; starting anew has one.
         if !pen.modifier.contains(now.modifier) {
             now = Pen::RESET;
-            codes.push_str("0;");
+            out.push_str("0;");
         }
         for (modifier, code) in ATTRIBUTES {
             if pen.modifier.contains(modifier) && !now.modifier.contains(modifier) {
-                let _ = write!(codes, "{code};");
+                let _ = write!(out, "{code};");
             }
         }
         if pen.fg != now.fg {
-            colour(&mut codes, pen.fg, Layer::Foreground);
+            colour(out, pen.fg, Layer::Foreground);
         }
         if pen.bg != now.bg {
-            colour(&mut codes, pen.bg, Layer::Background);
+            colour(out, pen.bg, Layer::Background);
         }
         if pen.underline != now.underline {
-            colour(&mut codes, pen.underline, Layer::Underline);
+            colour(out, pen.underline, Layer::Underline);
         }
-        if codes.ends_with(';') {
-            codes.pop();
-        }
-        let _ = write!(self.out, "\x1b[{codes}m");
+        // Something differs, so there is a code, and each has a semicolon after it.
+        out.pop();
+        out.push('m');
         self.pen = pen;
     }
 
@@ -211,20 +221,21 @@ enum Layer {
 }
 
 /// Appends the codes of a colour, each with a semicolon after it.
-fn colour(codes: &mut String, colour: Color, layer: Layer) {
+fn colour(out: &mut String, colour: Color, layer: Layer) {
     let (normal, bright, extended, reset) = match layer {
         Layer::Foreground => (30, 90, 38, 39),
         Layer::Background => (40, 100, 48, 49),
         // An underline has no short codes.
         Layer::Underline => (0, 0, 58, 59),
     };
-    let named = |index: u8| match layer {
-        Layer::Underline => format!("58;5;{index};"),
-        Layer::Foreground | Layer::Background if index < 8 => format!("{};", normal + u16::from(index)),
-        Layer::Foreground | Layer::Background => format!("{};", bright + u16::from(index) - 8),
+    let mut named = |index: u8| match layer {
+        Layer::Underline => write!(out, "58;5;{index};"),
+        Layer::Foreground | Layer::Background if index < 8 => write!(out, "{};", normal + u16::from(index)),
+        Layer::Foreground | Layer::Background => write!(out, "{};", bright + u16::from(index) - 8),
     };
-    let code = match colour {
-        Color::Reset => format!("{reset};"),
+    // Writing to a text cannot fail.
+    let _ = match colour {
+        Color::Reset => write!(out, "{reset};"),
         Color::Black => named(0),
         Color::Red => named(1),
         Color::Green => named(2),
@@ -241,10 +252,9 @@ fn colour(codes: &mut String, colour: Color, layer: Layer) {
         Color::LightMagenta => named(13),
         Color::LightCyan => named(14),
         Color::White => named(15),
-        Color::Indexed(index) => format!("{extended};5;{index};"),
-        Color::Rgb(red, green, blue) => format!("{extended};2;{red};{green};{blue};"),
+        Color::Indexed(index) => write!(out, "{extended};5;{index};"),
+        Color::Rgb(red, green, blue) => write!(out, "{extended};2;{red};{green};{blue};"),
     };
-    codes.push_str(&code);
 }
 
 /// Tells whether a cell's text can only be seen and not obeyed.

@@ -97,7 +97,7 @@ impl ThemeFile {
     /// Reads what a file says, as far as it can be understood.
     pub fn parse(text: &str) -> (Self, Vec<Problem>) {
         let (table, errors) = DeTable::parse_recoverable(text);
-        let mut reader = Reader { text, problems: Vec::new() };
+        let mut reader = Reader::new(text);
         for error in errors {
             let line = reader.line(&error.span().unwrap_or_default());
             reader.problems.push(Problem { line, message: error.message().to_owned() });
@@ -201,15 +201,19 @@ fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
+struct Reader {
+    /// Where lines end.
+    breaks: Vec<usize>,
     problems: Vec<Problem>,
 }
 
-impl Reader<'_> {
+impl Reader {
+    fn new(text: &str) -> Self {
+        Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(), problems: Vec::new() }
+    }
+
     fn line(&self, span: &Range<usize>) -> usize {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        before.bytes().filter(|b| *b == b'\n').count() + 1
+        self.breaks.partition_point(|at| *at < span.start) + 1
     }
 
     fn wrong(&mut self, span: &Range<usize>, message: impl Into<String>) {

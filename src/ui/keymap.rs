@@ -4,6 +4,7 @@
 //! with it. What the settings say against that is left out and reported, never half applied.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::base::keys::{Chord, Key};
 use crate::ui::action::{Action, Context, TABLE};
@@ -102,7 +103,9 @@ impl Keymap {
                 }
             }
         }
-        problems.extend(map.lost(&wanted));
+        if !wanted.is_empty() {
+            problems.extend(map.lost(&wanted));
+        }
         (map, problems)
     }
 
@@ -123,17 +126,20 @@ impl Keymap {
     }
 
     fn bind(&mut self, context: Context, chord: &Chord, action: Action) -> Result<(), Problem> {
-        let name = action.name().to_owned();
+        let name = || action.name().to_owned();
         let map = self.bindings.entry(context).or_default();
         if let Some(other) = map.get(chord).filter(|other| **other != action) {
-            return Err(Problem::Taken { name, chord: chord.to_string(), other: *other });
+            return Err(Problem::Taken { name: name(), chord: chord.to_string(), other: *other });
         }
-        let clash = map.iter().find(|(bound, _)| {
-            let (short, long) = if bound.keys().len() < chord.keys().len() { (*bound, chord) } else { (chord, *bound) };
-            short != long && long.keys().starts_with(short.keys())
-        });
-        if let Some((longer, other)) = clash {
-            return Err(Problem::Prefix { name, chord: chord.to_string(), longer: longer.to_string(), other: *other });
+        let keys = chord.keys();
+        let shorter = (1..keys.len()).find_map(|length| map.get_key_value(&keys[..length]));
+        if let Some((longer, other)) = shorter.or_else(|| longer(map, keys)) {
+            return Err(Problem::Prefix {
+                name: name(),
+                chord: chord.to_string(),
+                longer: longer.to_string(),
+                other: *other,
+            });
         }
         map.insert(chord.clone(), action);
         Ok(())
@@ -142,10 +148,10 @@ impl Keymap {
     /// Returns what `keys`, pressed one after another, mean where `contexts` are active, the nearest first.
     pub fn resolve(&self, contexts: &[Context], keys: &[Key]) -> Resolved {
         for map in contexts.iter().filter_map(|context| self.bindings.get(context)) {
-            if let Some((_, action)) = map.iter().find(|(chord, _)| chord.keys() == keys) {
+            if let Some(action) = map.get(keys) {
                 return Resolved::Action(*action);
             }
-            if map.keys().any(|chord| chord.keys().len() > keys.len() && chord.keys().starts_with(keys)) {
+            if longer(map, keys).is_some() {
                 return Resolved::Pending;
             }
         }
@@ -189,6 +195,12 @@ impl Keymap {
             })
         })
     }
+}
+
+/// Returns the first chord that begins with `keys` and goes on: in the order of keys it comes right behind them.
+fn longer<'a>(map: &'a BTreeMap<Chord, Action>, keys: &[Key]) -> Option<(&'a Chord, &'a Action)> {
+    let mut behind = map.range::<[Key], _>((Bound::Excluded(keys), Bound::Unbounded));
+    behind.next().filter(|(chord, _)| chord.keys().starts_with(keys))
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ mod engine_cli;
 #[cfg(test)]
 mod engine_family;
 #[cfg(test)]
+mod engine_glimpse;
+#[cfg(test)]
 mod engine_places;
 #[cfg(test)]
 mod engine_restore;

@@ -59,7 +59,7 @@ impl Screen {
             },
             Err(fault) => Err(fault),
         };
-        let handle = self.options.handle.clone();
+        let handle = self.handle.clone();
         self.beside(async move {
             let outcome = match edited {
                 Ok(()) => handle.command(Command::Merge { task, into, how, conflicts: OnConflict::Solved }).await,

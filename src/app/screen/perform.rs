@@ -16,7 +16,7 @@ use crate::ui::{Effect, Msg, Purpose, Setting};
 
 impl Screen {
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), Fault> {
-        let handle = self.options.handle.clone();
+        let handle = self.handle.clone();
         match effect {
             Effect::Engine { tag, command } => {
                 self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
@@ -119,7 +119,7 @@ impl Screen {
 
     /// Keeps what was seen, one after the other.
     fn mark(&mut self, task: TaskId, seen: Seen) {
-        let (before, handle, news) = (self.marked.clone(), self.options.handle.clone(), self.news.clone());
+        let (before, handle, news) = (self.marked.clone(), self.handle.clone(), self.news.clone());
         let marking = tokio::spawn(async move {
             before.await;
             if let Err(fault) = handle.mark_seen(task, seen).await {

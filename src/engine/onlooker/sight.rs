@@ -63,11 +63,7 @@ impl Sight {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        let project = ProjectView {
-            budget: self.settings.budget,
-            model: self.settings.model.clone(),
-            ..ProjectView::of(&self.project, self.settings.max_running)
-        };
+        let project = ProjectView::set_up(&self.project, &self.settings);
         let tasks = self.tree.all().filter_map(|node| Some(self.known.get(&node.id)?.view.clone())).collect();
         Snapshot { project, root: self.tree.root_id(), tasks, quiet: false }
     }
