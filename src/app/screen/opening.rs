@@ -13,7 +13,7 @@ use super::{End, Kept, Options, Screen, surroundings};
 use crate::app::keeper::Keeper;
 use crate::app::latest::Latest;
 use crate::app::themes::Themes;
-use crate::app::{chores, drafts, reviews};
+use crate::app::{chores, drafts, reviews, zone};
 use crate::base::Fault;
 use crate::base::keys::Input;
 use crate::engine::Handle;
@@ -54,7 +54,7 @@ struct Looks {
 pub fn open(options: Options) -> Result<Opened, Fault> {
     let wanted = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
     let terminal = Terminal::open(surroundings(), wanted)?;
-    let zone = tokio::task::spawn_blocking(TimeZone::system);
+    let zone = tokio::task::spawn_blocking(zone::local);
     Ok(Opened::over(terminal, zone, options))
 }
 
