@@ -60,6 +60,8 @@ pub(super) fn ourselves() -> (String, Identity) {
 pub(super) struct Note {
     path: PathBuf,
     file: File,
+    /// How long the file is.
+    len: usize,
     record: Record,
 }
 
@@ -69,13 +71,13 @@ impl Note {
         let (boot, owner) = ourselves();
         let record = Record { id: id.to_owned(), command: command.to_owned(), boot, owner, child: None };
         let path = folder.join(format!("{id}.json"));
-        if let Some(Spare { path: aside, file }) = Spare::take(folder) {
-            let mut note = Self { path: aside, file, record: record.clone() };
+        if let Some(Spare { path: aside, file, len }) = Spare::take(folder) {
+            let mut note = Self { path: aside, file, len, record: record.clone() };
             if note.write().and_then(|()| fs::rename(&note.path, &path)).is_ok() {
                 return Ok(Self { path, ..note });
             }
         }
-        let mut note = Self { file: create_private(&path)?, path, record };
+        let mut note = Self { file: create_private(&path)?, path, len: 0, record };
         note.write()?;
         Ok(note)
     }
@@ -89,32 +91,37 @@ impl Note {
     pub(super) fn remove(self) {
         let aside = self.path.with_extension(SPARE);
         match fs::rename(&self.path, &aside) {
-            Ok(()) => Spare { path: aside, file: self.file }.keep(),
+            Ok(()) => Spare { path: aside, file: self.file, len: self.len }.keep(),
             Err(error) => {
                 tracing::debug!(%error, path = %self.path.display(), "the note of a process that ended was not removed");
             }
         }
     }
 
-    /// Writes over what is there: a file that is emptied first is flushed by some file systems when it is closed.
+    /// Writes over what is there, all of it: a file that is emptied first is flushed by some file systems when it is closed,
+    /// and to cut it is one more thing to write down for them.
     fn write(&mut self) -> io::Result<()> {
-        let text = serde_json::to_vec(&self.record)?;
+        let mut text = serde_json::to_vec(&self.record)?;
+        self.len = self.len.max(text.len());
+        text.resize(self.len, b' ');
         self.file.rewind()?;
-        self.file.write_all(&text)?;
-        self.file.set_len(text.len() as u64)
+        self.file.write_all(&text)
     }
 }
 
 /// What the file of a note that is gone is called after its id.
 pub(super) const SPARE: &str = "spare";
 /// How many are kept. More commands than this seldom end before the next one starts.
-const MOST_SPARE: usize = 16;
+const MOST_SPARE: usize = 64;
+/// How long a file may be to be kept: all of it is written again each time.
+const LONGEST_SPARE: usize = 4 << 10;
 
 /// A file that may become a note. Those that are left when we end are removed by the next start.
 #[derive(Debug)]
 struct Spare {
     path: PathBuf,
     file: File,
+    len: usize,
 }
 
 static SPARES: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
@@ -128,6 +135,10 @@ impl Spare {
     }
 
     fn keep(self) {
+        if self.len > LONGEST_SPARE {
+            let _ = fs::remove_file(self.path);
+            return;
+        }
         let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
         if spares.len() >= MOST_SPARE {
             let oldest = spares.remove(0);

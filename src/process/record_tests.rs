@@ -45,3 +45,10 @@ fn only_a_few_files_are_kept() {
     notes.into_iter().for_each(Note::remove);
     assert!(files(folder.path()).len() <= MOST_SPARE);
 }
+
+#[test]
+fn a_file_that_grew_long_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    Note::announce(folder.path(), "long", &"x".repeat(LONGEST_SPARE)).unwrap().remove();
+    assert_eq!(files(folder.path()), Vec::<String>::new());
+}

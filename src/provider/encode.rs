@@ -10,6 +10,8 @@ pub mod turn;
 
 use std::io;
 use std::iter::Sum;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -20,8 +22,11 @@ use crate::model::event::SessionConfig;
 use crate::provider::{anthropic, openai_chat, openai_responses, scripted};
 pub use pieces::Pieces;
 
+/// From so many speeches on all processors spell them: a conversation that is gone on with can have thousands.
+const MANY: usize = 256;
+
 /// Where the bytes of large results and images are kept.
-pub trait BlobSource {
+pub trait BlobSource: Sync {
     fn read(&self, blob: &BlobId) -> io::Result<Vec<u8>>;
 }
 
@@ -137,6 +142,29 @@ pub fn encode_speech(wire: Wire, speech: &Speech, blobs: &dyn BlobSource) -> Res
         Wire::Scripted => scripted::encode_speech(speech, blobs),
     }?;
     Ok(Segment { pictures: Pictures::of(speech), ..segment })
+}
+
+/// Returns each of `speeches` as [`encode_speech`] does.
+pub fn encode_speeches(
+    wire: Wire,
+    speeches: &[Arc<Speech>],
+    blobs: &dyn BlobSource,
+) -> Result<Vec<Segment>, EncodeError> {
+    let encode = |part: &[Arc<Speech>]| -> Result<Vec<Segment>, EncodeError> {
+        part.iter().map(|speech| encode_speech(wire, speech, blobs)).collect()
+    };
+    if speeches.len() < MANY {
+        return encode(speeches);
+    }
+    let share = speeches.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
+    thread::scope(|scope| {
+        let parts: Vec<_> = speeches.chunks(share).map(|part| scope.spawn(move || encode(part))).collect();
+        let mut segments = Vec::with_capacity(speeches.len());
+        for part in parts.into_iter().map(ScopedJoinHandle::join) {
+            segments.extend(part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(segments)
+    })
 }
 
 /// Returns the request body: the configuration, then the segments.

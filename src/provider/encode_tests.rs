@@ -1,15 +1,16 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::names::{Names, legal};
-use super::{BodyOptions, Segment, body, encode_speech};
+use super::{BodyOptions, MANY, Segment, body, encode_speech, encode_speeches};
 use crate::base::Json;
 use crate::model::content::Content;
 use crate::model::conversation::{Block, Role, Speech, Thought, ToolOutcome, ToolUse, Wire};
 use crate::model::tool::ToolSpec;
-use crate::provider::testing::{Blobs, config, segments, user};
+use crate::provider::testing::{Blobs, config, segments, text, user};
 
 const WIRES: [Wire; 4] = [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Scripted];
 
@@ -175,4 +176,25 @@ fn output_that_is_no_utf8_is_sent_all_the_same() {
     let outcome = ToolOutcome { call: "c".to_owned(), content, is_error: false, images: Vec::new() };
     let segment: Segment = encode_speech(Wire::OpenaiChat, &user(vec![Block::ToolResult(outcome)]), &blobs).unwrap();
     assert!(std::str::from_utf8(segment.bytes()).unwrap().contains("ok \u{fffd} end"));
+}
+
+#[test]
+fn many_speeches_are_spelled_as_each_of_them_and_stay_in_order() {
+    let number = 3 * MANY + 1;
+    let speeches: Vec<_> = (0..number).map(|at| Arc::new(user(vec![text(&format!("word \"{at}\"\n"))]))).collect();
+    for wire in WIRES {
+        let one_by_one: Vec<_> =
+            speeches.iter().map(|speech| encode_speech(wire, speech, &Blobs::default()).unwrap()).collect();
+        assert_eq!(encode_speeches(wire, &speeches, &Blobs::default()).unwrap(), one_by_one);
+    }
+}
+
+#[test]
+fn one_blob_that_is_missing_among_many_speeches_is_named() {
+    let mut speeches: Vec<_> = (0..2 * MANY).map(|_| Arc::new(user(vec![text("word")]))).collect();
+    let content = Content::Blob(Blobs::default().put(b"gone"));
+    let outcome = ToolOutcome { call: "c".to_owned(), content, is_error: false, images: Vec::new() };
+    speeches.insert(MANY, Arc::new(user(vec![Block::ToolResult(outcome)])));
+    let error = encode_speeches(Wire::Anthropic, &speeches, &Blobs::default()).unwrap_err();
+    assert!(error.to_string().contains(&blake3::hash(b"gone").to_hex()[..]), "{error}");
 }

@@ -12,7 +12,7 @@ use crate::agent::machine::Purpose;
 use crate::model::Content;
 use crate::model::conversation::{Block, Speech};
 use crate::model::event::SessionConfig;
-use crate::provider::encode::encode_speech;
+use crate::provider::encode::encode_speeches;
 use crate::provider::{ApiError, BlobSource, BodyOptions, Call, EncodeError, ErrorClass, Segment};
 
 /// What a request is for.
@@ -113,17 +113,13 @@ impl Requests {
         }
         self.segments.truncate(kept);
         self.blocks.truncate(kept);
-        for speech in &new {
-            self.segments.push(encode_speech(config.wire, speech, blobs)?);
-            self.blocks.push(speech.blocks.len());
-        }
+        self.segments.extend(encode_speeches(config.wire, &new, blobs)?);
+        self.blocks.extend(new.iter().map(|speech| speech.blocks.len()));
         let Some(options) = options else { return Ok(Call::count(config, &self.segments)) };
         let options = BodyOptions { cache_key: Some(self.cache_key.clone()), ..options };
         let Some((same, speeches)) = instead else { return Ok(Call::respond(config, &self.segments, &options)) };
         let mut segments = self.segments[..same.min(self.segments.len())].to_vec();
-        for speech in &speeches {
-            segments.push(encode_speech(config.wire, speech, blobs)?);
-        }
+        segments.extend(encode_speeches(config.wire, &speeches, blobs)?);
         Ok(Call::respond(config, &segments, &options))
     }
 

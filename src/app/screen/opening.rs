@@ -125,7 +125,11 @@ impl Opened {
     }
 
     /// Runs the screen on an engine until it is left. The terminal is as it was, whatever happens.
-    pub async fn run(mut self, handle: Handle) -> Result<End, Fault> {
+    pub async fn run(self, handle: Handle) -> Result<End, Fault> {
+        Box::pin(self.on(handle)).await
+    }
+
+    async fn on(mut self, handle: Handle) -> Result<End, Fault> {
         let looks = match self.picture.take() {
             Some(picture) => picture.looks,
             None => self.look_around().await,
@@ -170,7 +174,7 @@ impl Opened {
         for (level, text) in std::mem::take(&mut screen.options.greeting) {
             screen.say(level, text);
         }
-        let end = Box::pin(screen.live(answers, theme_news)).await;
+        let end = screen.live(answers, theme_news).await;
         screen.terminal.close().await;
         if let Some(Kept { drafts, reviews }) = screen.kept {
             drafts.close().await;
