@@ -16,14 +16,15 @@ use std::thread::{self, ScopedJoinHandle};
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::model::content::BlobId;
+use crate::model::content::{BlobId, Content};
 use crate::model::conversation::{Block, Speech, Wire};
 use crate::model::event::SessionConfig;
 use crate::provider::{anthropic, openai_chat, openai_responses, scripted};
 pub use pieces::Pieces;
 
-/// From so many speeches on all processors spell them: a conversation that is gone on with can have thousands.
-const MANY: usize = 256;
+/// From so many bytes of text on all processors spell them, as when a long conversation is gone on with. Threads of their own
+/// cost memory of their own.
+const MUCH: usize = 8 << 20;
 
 /// Where the bytes of large results and images are kept.
 pub trait BlobSource: Sync {
@@ -99,7 +100,9 @@ impl Segment {
         self.blocks
     }
 
-    pub(crate) fn marked(bytes: Vec<u8>, mark: Option<usize>, blocks: usize) -> Self {
+    pub(crate) fn marked(mut bytes: Vec<u8>, mark: Option<usize>, blocks: usize) -> Self {
+        // It stays as long as its conversation.
+        bytes.shrink_to_fit();
         Self { bytes: bytes.into(), mark, blocks, pictures: Pictures::default() }
     }
 
@@ -153,7 +156,7 @@ pub fn encode_speeches(
     let encode = |part: &[Arc<Speech>]| -> Result<Vec<Segment>, EncodeError> {
         part.iter().map(|speech| encode_speech(wire, speech, blobs)).collect()
     };
-    if speeches.len() < MANY {
+    if speeches.iter().map(|speech| letters(speech)).sum::<usize>() < MUCH {
         return encode(speeches);
     }
     let share = speeches.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
@@ -165,6 +168,21 @@ pub fn encode_speeches(
         }
         Ok(segments)
     })
+}
+
+/// Returns about how many bytes of text a speech has.
+fn letters(speech: &Speech) -> usize {
+    let of = |block: &Block| match block {
+        Block::Text(text) => text.len(),
+        Block::Thinking(thought) => thought.text.len(),
+        Block::ToolUse(call) => call.input.as_str().len(),
+        Block::ToolResult(outcome) => match &outcome.content {
+            Content::Text { text } => text.len(),
+            Content::Blob(_) => 0,
+        },
+        Block::Image(_) => 0,
+    };
+    speech.blocks.iter().map(of).sum()
 }
 
 /// Returns the request body: the configuration, then the segments.
