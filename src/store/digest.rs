@@ -84,11 +84,6 @@ impl Digests {
         Ok(summary)
     }
 
-    /// Returns what a session came to when that was last noted. Whether it still does is not looked at.
-    pub fn last_known(&self, task: TaskId) -> Option<SessionState> {
-        serde_json::from_str(self.known.get(&task)?.state.get()).ok()
-    }
-
     /// The same for many sessions, several of them at a time.
     pub fn summaries(&mut self, sessions: &Sessions, tasks: &[TaskId]) -> Result<Vec<(TaskId, Summary)>, StoreError> {
         let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
@@ -113,6 +108,11 @@ impl Digests {
             }
         }
         Ok(summaries)
+    }
+
+    /// Returns what a session came to when that was last noted. Whether it still does is not looked at.
+    pub fn last_known(&self, task: TaskId) -> Option<SessionState> {
+        serde_json::from_str(self.known.get(&task)?.state.get()).ok()
     }
 
     /// Reads what a session adds up to, and whether its digest still counts.

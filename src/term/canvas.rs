@@ -161,8 +161,9 @@ impl Canvas {
         if pen.underline != now.underline {
             colour(out, pen.underline, Layer::Underline);
         }
-        // Something differs, so there is a code, and each has a semicolon after it.
-        out.pop();
+        if out.ends_with(';') {
+            out.pop();
+        }
         out.push('m');
         self.pen = pen;
     }

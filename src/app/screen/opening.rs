@@ -65,7 +65,7 @@ impl Opened {
 
     /// Draws a project that nobody works on yet.
     pub async fn show(&mut self, glimpse: Snapshot) {
-        let looks = self.look_around().await;
+        let looks = self.looks().await;
         let (model, _) = self.model(glimpse);
         self.picture = Some(Picture { model, looks });
         let (columns, rows) = self.terminal.size();
@@ -102,7 +102,11 @@ impl Opened {
         self.terminal.close().await;
     }
 
-    async fn look_around(&mut self) -> Looks {
+    /// Returns what everything is drawn with. Once the picture has it, it is the picture's.
+    async fn looks(&mut self) -> Looks {
+        if let Some(picture) = self.picture.take() {
+            return picture.looks;
+        }
         let dark = self.terminal.learn().await.is_dark().unwrap_or(true);
         let appearance = if dark { Appearance::Dark } else { Appearance::Light };
         let themes = Themes::new(self.options.home.root().join("themes"));
@@ -130,10 +134,7 @@ impl Opened {
     }
 
     async fn on(mut self, handle: Handle) -> Result<End, Fault> {
-        let looks = match self.picture.take() {
-            Some(picture) => picture.looks,
-            None => self.look_around().await,
-        };
+        let looks = self.looks().await;
         let (snapshot, watcher) = handle.look().await?;
         let (model, key_problems) = self.model(snapshot);
         let Self { terminal, options, .. } = self;
