@@ -14,7 +14,6 @@ mod reviews;
 pub mod screen;
 pub mod setup;
 mod themes;
-mod zone;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};

@@ -11,7 +11,6 @@ pub mod id;
 pub mod json;
 pub mod keys;
 pub mod money;
-pub mod quote;
 pub mod sanitize;
 pub mod secret;
 pub mod text;

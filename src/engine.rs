@@ -7,7 +7,6 @@ pub mod command;
 pub mod door;
 mod driver;
 pub mod feed;
-mod glimpse;
 pub mod handle;
 pub mod leftovers;
 pub mod machine;
@@ -28,7 +27,6 @@ pub mod tree_text;
 pub mod update;
 
 pub use driver::models;
-pub use glimpse::glimpse;
 pub use handle::Handle;
 pub use onlooker::{look_on, refusal};
 pub use open::{Options, load_tree, open};

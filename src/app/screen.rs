@@ -59,6 +59,7 @@ pub struct Options {
     /// Asks which models can be reached. None: nobody told.
     pub models: Arc<dyn Fn() -> BoxFuture<'static, Vec<Offered>> + Send + Sync>,
     pub clock: Arc<dyn Clock>,
+    pub zone: TimeZone,
     pub ids: IdSource,
     /// Something to say at the start.
     pub greeting: Vec<(Level, String)>,

@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::themes::Themes;
-use super::zone;
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault};
 use crate::config::paths::Home;
@@ -52,7 +52,7 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
     let dark = terminal.learn().await.is_dark().unwrap_or(true);
     let appearance = if dark { Appearance::Dark } else { Appearance::Light };
     let (theme, _) = Themes::new(options.home.root().join("themes")).load(&options.theme, appearance);
-    let zone = zone::local();
+    let zone = TimeZone::system();
     let mut state = State::new(options.start.clone());
     let (mut msgs, mut answers) = mpsc::unbounded_channel();
     terminal.request_frame(Reason::Input);

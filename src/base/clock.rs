@@ -68,45 +68,8 @@ impl FromStr for Timestamp {
     type Err = jiff::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Some(moment) = as_written(text.as_bytes()) {
-            return Ok(moment);
-        }
         text.parse::<jiff::Timestamp>().map(|moment| Self::from_millis(moment.as_millisecond()))
     }
-}
-
-/// From the first of March of the year 0.
-const DAYS_TO_1970: i64 = 719_468;
-
-/// Reads the one form that is written here. A session has several in every line, and the general way costs ten times as
-/// much. Nothing: it is another form, or wrong, which others know to say.
-fn as_written(text: &[u8]) -> Option<Timestamp> {
-    let text: &[u8; 24] = text.try_into().ok()?;
-    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
-    if separators.iter().any(|(at, separator)| text[*at] != *separator) {
-        return None;
-    }
-    let number = |digits: std::ops::Range<usize>| {
-        let add = |sum: i64, digit: &u8| digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0'));
-        text[digits].iter().try_fold(0, add)
-    };
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let longest = match month {
-        2 => 28 + i64::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    let is_day = year >= 1970 && (1..=12).contains(&month) && (1..=longest).contains(&day);
-    if !is_day || hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    // Counted from March on, a leap day is the last day of a year, and the days before a month follow a straight line.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
-    let seconds = ((days - DAYS_TO_1970) * 24 + hour) * 3_600 + minute * 60 + second;
-    Some(Timestamp::from_millis(seconds * 1_000 + number(20..23)?))
 }
 
 impl Serialize for Timestamp {

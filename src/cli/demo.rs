@@ -65,6 +65,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 projects: Arc::new(Vec::new),
                 models: Arc::new(|| Box::pin(async { Vec::new() })),
                 clock,
+                zone: jiff::tz::TimeZone::system(),
                 ids,
                 greeting: vec![(Level::Info, WELCOME.to_owned())],
                 suggestion: None,

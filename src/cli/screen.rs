@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use crate::app::{self, End, Options, ProjectChoice, Setting, models};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::{change_quietly, settings};
@@ -108,15 +110,11 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
             Arc::new(move || Box::pin(models::ask(settings.clone(), clock.clone())))
         },
         clock: clock.clone(),
+        zone: TimeZone::system(),
         ids: ids.clone(),
         greeting,
         suggestion: decided.then_some(SUGGESTION),
     })?;
-    // Before the engine is opened, and not beside it: threads that start get into each other's way, and this is what the person
-    // waits for. Meanwhile the terminal answers. Whatever is wrong with what lies there, the engine says it.
-    if let Ok(Some(glimpse)) = engine::glimpse(&located.folder, &located.project, &wanted) {
-        screen.show(glimpse).await;
-    }
     let opening = async {
         if looks_on {
             return engine::look_on(home, located.project.clone(), &wanted).await;

@@ -5,8 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::base::quote;
-
 /// The name of a blob: the BLAKE3 hash of its bytes, in hex.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
@@ -64,10 +62,7 @@ pub struct BlobRef {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
-    Text {
-        #[serde(serialize_with = "quote::text")]
-        text: String,
-    },
+    Text { text: String },
     Blob(BlobRef),
 }
 

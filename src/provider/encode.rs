@@ -11,20 +11,15 @@ pub mod turn;
 use std::io;
 use std::iter::Sum;
 use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
 
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::model::content::{BlobId, Content};
+use crate::model::content::BlobId;
 use crate::model::conversation::{Block, Speech, Wire};
 use crate::model::event::SessionConfig;
 use crate::provider::{anthropic, openai_chat, openai_responses, scripted};
 pub use pieces::Pieces;
-
-/// From so many bytes of text on all processors spell them, as when a long conversation is gone on with. Threads of their own
-/// cost memory of their own.
-const MUCH: usize = 8 << 20;
 
 /// Where the bytes of large results and images are kept.
 pub trait BlobSource: Sync {
@@ -153,36 +148,7 @@ pub fn encode_speeches(
     speeches: &[Arc<Speech>],
     blobs: &dyn BlobSource,
 ) -> Result<Vec<Segment>, EncodeError> {
-    let encode = |part: &[Arc<Speech>]| -> Result<Vec<Segment>, EncodeError> {
-        part.iter().map(|speech| encode_speech(wire, speech, blobs)).collect()
-    };
-    if speeches.iter().map(|speech| letters(speech)).sum::<usize>() < MUCH {
-        return encode(speeches);
-    }
-    let share = speeches.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
-    thread::scope(|scope| {
-        let parts: Vec<_> = speeches.chunks(share).map(|part| scope.spawn(move || encode(part))).collect();
-        let mut segments = Vec::with_capacity(speeches.len());
-        for part in parts.into_iter().map(ScopedJoinHandle::join) {
-            segments.extend(part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(segments)
-    })
-}
-
-/// Returns about how many bytes of text a speech has.
-fn letters(speech: &Speech) -> usize {
-    let of = |block: &Block| match block {
-        Block::Text(text) => text.len(),
-        Block::Thinking(thought) => thought.text.len(),
-        Block::ToolUse(call) => call.input.as_str().len(),
-        Block::ToolResult(outcome) => match &outcome.content {
-            Content::Text { text } => text.len(),
-            Content::Blob(_) => 0,
-        },
-        Block::Image(_) => 0,
-    };
-    speech.blocks.iter().map(of).sum()
+    speeches.iter().map(|speech| encode_speech(wire, speech, blobs)).collect()
 }
 
 /// Returns the request body: the configuration, then the segments.

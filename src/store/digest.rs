@@ -110,11 +110,6 @@ impl Digests {
         Ok(summaries)
     }
 
-    /// Returns what a session came to when that was last noted. Whether it still does is not looked at.
-    pub fn last_known(&self, task: TaskId) -> Option<SessionState> {
-        serde_json::from_str(self.known.get(&task)?.state.get()).ok()
-    }
-
     /// Reads what a session adds up to, and whether its digest still counts.
     fn read(&self, sessions: &Sessions, task: TaskId) -> Result<(Summary, bool), StoreError> {
         // Whatever is wrong with a digest, or with the short way, the session has the last word.

@@ -49,7 +49,6 @@ mod engine_cli;
 #[cfg(test)]
 mod engine_family;
 #[cfg(test)]
-mod engine_glimpse;
 #[cfg(test)]
 mod engine_places;
 #[cfg(test)]

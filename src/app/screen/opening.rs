@@ -1,5 +1,5 @@
-//! The start of the screen: the terminal is taken over, then a picture of the project as it lies on the disk is drawn, and
-//! the engine is opened behind it. Nothing can be done with the picture; what is typed waits for the engine.
+//! The start of the screen: takes over the terminal, waits for the engine, then draws the project once. What is typed
+//! meanwhile waits for the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,38 +7,28 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use super::{End, Kept, Options, Screen, surroundings};
 use crate::app::keeper::Keeper;
 use crate::app::latest::Latest;
 use crate::app::themes::Themes;
-use crate::app::{chores, drafts, reviews, zone};
+use crate::app::{chores, drafts, reviews};
 use crate::base::Fault;
-use crate::base::keys::Input;
 use crate::engine::Handle;
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Level;
 use crate::term::{Options as TermOptions, Terminal};
 use crate::theme::{Appearance, Theme};
 use crate::ui::keymap::Problem;
-use crate::ui::{self, Cx, Model, Msg, Setup};
+use crate::ui::{self, Model, Setup};
 
 /// How long the engine may take before the screen says that it is being opened.
 const A_WHILE: Duration = Duration::from_millis(150);
 
-/// The terminal, taken over, and what is on it before there is an engine. Dropped, it gives the terminal back.
+/// The terminal, taken over, before there is an engine. Dropped, it gives the terminal back.
 pub struct Opened {
     terminal: Terminal,
     options: Options,
-    /// The machine says what time it is here while other things are looked up.
-    zone: JoinHandle<TimeZone>,
-    picture: Option<Picture>,
-}
-
-struct Picture {
-    model: Model,
-    looks: Looks,
 }
 
 /// What everything is drawn with.
@@ -54,22 +44,12 @@ struct Looks {
 pub fn open(options: Options) -> Result<Opened, Fault> {
     let wanted = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
     let terminal = Terminal::open(surroundings(), wanted)?;
-    let zone = tokio::task::spawn_blocking(zone::local);
-    Ok(Opened::over(terminal, zone, options))
+    Ok(Opened::over(terminal, options))
 }
 
 impl Opened {
-    pub(super) fn over(terminal: Terminal, zone: JoinHandle<TimeZone>, options: Options) -> Self {
-        Self { terminal, options, zone, picture: None }
-    }
-
-    /// Draws a project that nobody works on yet.
-    pub async fn show(&mut self, glimpse: Snapshot) {
-        let looks = self.looks().await;
-        let (model, _) = self.model(glimpse);
-        self.picture = Some(Picture { model, looks });
-        let (columns, rows) = self.terminal.size();
-        self.draw(Msg::Input(Input::Resize(columns, rows)));
+    pub(super) fn over(terminal: Terminal, options: Options) -> Self {
+        Self { terminal, options }
     }
 
     /// Waits for work to be done without which there is nothing to do here. Says what is waited for if that takes a while.
@@ -80,21 +60,8 @@ impl Opened {
             done = &mut work => return done,
             () = tokio::time::sleep(A_WHILE) => {}
         }
-        if self.picture.is_some() {
-            self.draw(Msg::Said { level: Level::Info, text: words.to_owned() });
-        } else {
-            self.terminal.draw(|frame| ui::view_waiting(words, frame));
-        }
+        self.terminal.draw(|frame| ui::view_waiting(words, frame));
         work.await
-    }
-
-    /// Draws the picture after something happened to it. What it would have done for that is left undone.
-    fn draw(&mut self, msg: Msg) {
-        let Some(Picture { model, looks }) = &mut self.picture else { return };
-        let (now, size) = (self.options.clock.now(), self.terminal.size());
-        let cx = Cx { now, size, theme: &looks.theme, zone: &looks.zone };
-        ui::update(model, msg, &cx);
-        self.terminal.draw(|frame| ui::view(model, &cx, frame));
     }
 
     /// Gives the terminal back: there will be no screen.
@@ -102,18 +69,14 @@ impl Opened {
         self.terminal.close().await;
     }
 
-    /// Returns what everything is drawn with. Once the picture has it, it is the picture's.
+    /// Returns what everything is drawn with.
     async fn looks(&mut self) -> Looks {
-        if let Some(picture) = self.picture.take() {
-            return picture.looks;
-        }
         let dark = self.terminal.learn().await.is_dark().unwrap_or(true);
         let appearance = if dark { Appearance::Dark } else { Appearance::Light };
         let themes = Themes::new(self.options.home.root().join("themes"));
         let (theme, problems) = themes.load(&self.options.settings.theme, appearance);
         self.options.settings.themes = themes.names();
-        let zone = (&mut self.zone).await.unwrap_or(TimeZone::UTC);
-        Looks { theme, themes, appearance, zone, problems }
+        Looks { theme, themes, appearance, zone: self.options.zone.clone(), problems }
     }
 
     fn model(&self, snapshot: Snapshot) -> (Model, Vec<Problem>) {

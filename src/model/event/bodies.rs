@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{AskId, EventId, MessageId, MicroUsd, TaskId, TurnId, quote};
+use crate::base::{AskId, EventId, MessageId, MicroUsd, TaskId, TurnId};
 use crate::model::ask::Answer;
 use crate::model::content::{BlobRef, Content, Image};
 use crate::model::conversation::Wire;
@@ -74,7 +74,6 @@ impl Default for CachePolicy {
 /// What the agent said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssistantText {
-    #[serde(serialize_with = "quote::text")]
     pub text: String,
 }
 

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::base::{Json, quote};
+use crate::base::Json;
 use crate::model::conversation::{Block, Role, Speech, Thought, ToolUse, Wire};
 use crate::model::event::{CacheLife, SessionConfig};
 use crate::model::tool::ToolSpec;
@@ -30,7 +30,6 @@ struct Message<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Item<'a> {
     Text {
-        #[serde(serialize_with = "quote::text")]
         text: &'a str,
     },
     Thinking {

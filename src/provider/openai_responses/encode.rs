@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::base::{Json, quote};
+use crate::base::Json;
 use crate::model::conversation::{Block, Role, Speech, Thought, Wire};
 use crate::model::event::SessionConfig;
 use crate::model::tool::ToolSpec;
@@ -43,7 +43,6 @@ enum Item<'a> {
         #[serde(rename = "type")]
         kind: &'static str,
         call_id: Cow<'a, str>,
-        #[serde(serialize_with = "quote::text")]
         output: String,
     },
     /// A reasoning item as it came.
