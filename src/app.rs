@@ -1,7 +1,6 @@
 //! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
 
 mod chores;
-mod comparison;
 pub mod demo;
 mod drafts;
 #[cfg(test)]
@@ -17,7 +16,6 @@ mod themes;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};
-pub use comparison::notes as file_notes;
 pub use programs::edit_files;
 pub use screen::{End, Opened, Options, check_terminal, key_problems, open, surroundings};
 pub use themes::missing_theme;

@@ -6,6 +6,7 @@
 pub mod ask;
 pub mod content;
 pub mod conversation;
+pub mod diff;
 pub mod event;
 pub mod fold;
 pub mod live;

@@ -20,7 +20,7 @@ use crate::model::task;
 use crate::theme::Role;
 
 pub use ansi::AnsiText;
-pub use diff::{DiffRows, FileDiff};
+pub use diff::DiffRows;
 pub use document::Document;
 pub use markdown::StreamingMarkdown;
 pub use page::{MEASURE, Page};

@@ -4,7 +4,6 @@ use std::io::{Read as _, Seek as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::comparison;
 use super::latest::Latest;
 use crate::base::{EventId, Fault, MessageId, TaskId};
 use crate::config::paths::ProjectFolder;
@@ -57,9 +56,7 @@ pub(super) async fn diff(handle: Handle, task: TaskId, request: Request) -> Msg 
         let diff = handle.diff(task, DiffWish { range, whitespace, context, only: Vec::new() }).await?;
         let seen = handle.seen(task).await?;
         let TaskDiff { old, new, state, diff, .. } = diff;
-        let made = tokio::task::spawn_blocking(move || {
-            Comparison::new(diff.files.into_iter().map(comparison::file).collect(), diff.hidden_files)
-        });
+        let made = tokio::task::spawn_blocking(move || Comparison::new(diff.files, diff.hidden_files));
         let comparison = Arc::new(made.await.map_err(|error| Fault::internal(error.to_string()))?);
         Ok(Answer { comparison, old, new, state, seen })
     };

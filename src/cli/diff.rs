@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::app::file_notes;
 use crate::base::{Fault, TaskId, TurnId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, Located, home};
 use crate::cli::tree::{find, load};
 use crate::cli::work::runtime;
-use crate::engine::review::{Diff, DiffWish, FileDiff, FileStatus, Range, TaskDiff, TurnView, Whitespace};
+use crate::engine::review::{DiffWish, Range, TaskDiff, TurnView, Whitespace};
 use crate::engine::{Reader, Spot};
 use crate::git::Worktrees;
+use crate::model::diff::{Diff, FileDiff, FileStatus};
 
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
@@ -86,7 +86,7 @@ enum Found {
 
 fn stat(console: &mut Console, diff: &Diff) -> Result<(), Failure> {
     for file in &diff.files {
-        let notes = file_notes(file);
+        let notes = file.remarks();
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
         let (mark, name) = (mark(file.status), name(file));
         console.line(&format!("{mark} {name} +{} -{}{notes}", file.added, file.removed))?;

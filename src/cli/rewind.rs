@@ -6,7 +6,8 @@ use crate::cli::diff::{Looked, turn};
 use crate::cli::place::Here;
 use crate::cli::work::{Agents, Wishes, find, say, with_engine};
 use crate::engine::command::Command;
-use crate::engine::review::{Extent, FileStatus, RewindPreview, TurnView};
+use crate::engine::review::{Extent, RewindPreview, TurnView};
+use crate::model::diff::FileStatus;
 
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]

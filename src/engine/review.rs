@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{EventId, MessageId, TaskId, Timestamp, TurnId};
-pub use crate::git::diff::{Cut, Diff, FileDiff, FileStatus, Hunk, Kind, Line, LineKind, Version, Whitespace};
+pub use crate::git::diff::Whitespace;
 pub use crate::git::merge::{Conflict, ConflictKind, Excerpt, Solving};
+use crate::model::diff::{Diff, FileDiff, FileStatus, Hunk, LineKind};
 pub use crate::model::work::{Comment, Extent, How, Landing, Receipt, Round, Side};
 
 /// What is compared with what.

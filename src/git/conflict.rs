@@ -8,8 +8,8 @@ use git2::{Index, IndexConflict, IndexEntry, MergeOptions, Oid, Repository};
 
 use serde::Serialize;
 
-use super::diff::lossy;
 use super::error::Error;
+use crate::model::diff::lossy;
 
 /// How many bytes of each side of a conflict are shown.
 const SHOWN: usize = 8 << 10;

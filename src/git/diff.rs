@@ -4,12 +4,11 @@
 
 mod read;
 
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
+use std::path::PathBuf;
 
 use super::error::{Error, blocking};
 use super::program::Checkout;
+use crate::model::diff::Diff;
 pub(super) use read::find_renames;
 
 /// One end of a comparison.
@@ -66,132 +65,6 @@ impl Default for Wish {
             most_bytes: 16 << 20,
         }
     }
-}
-
-/// What happened to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileStatus {
-    Added,
-    Deleted,
-    Modified,
-    Renamed,
-    Copied,
-    /// A file became a link, or the like.
-    TypeChanged,
-    Untracked,
-    Conflicted,
-}
-
-/// What a path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    File,
-    Executable,
-    Link,
-    Submodule,
-}
-
-/// One side of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Version {
-    #[serde(serialize_with = "lossy")]
-    pub path: PathBuf,
-    pub kind: Kind,
-    /// The content's id; for a submodule, its commit.
-    pub id: String,
-    pub bytes: u64,
-}
-
-/// Why a file's lines are not all there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cut {
-    /// It is not text.
-    Binary,
-    /// It is larger than what is compared line by line.
-    TooLarge,
-    /// This many changed and surrounding lines are left out.
-    Lines(usize),
-}
-
-/// A file that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileDiff {
-    pub status: FileStatus,
-    pub old: Option<Version>,
-    pub new: Option<Version>,
-    pub added: usize,
-    pub removed: usize,
-    pub hunks: Vec<Hunk>,
-    pub cut: Option<Cut>,
-}
-
-impl FileDiff {
-    /// Returns the name by which a person knows the file.
-    pub fn path(&self) -> Option<&PathBuf> {
-        self.new.as_ref().or(self.old.as_ref()).map(|version| &version.path)
-    }
-}
-
-/// Lines of a file that changed, with what is around them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Hunk {
-    pub old_start: u32,
-    pub old_lines: u32,
-    pub new_start: u32,
-    pub new_lines: u32,
-    /// The function or heading that it is in, as far as git knows.
-    pub heading: String,
-    pub lines: Vec<Line>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LineKind {
-    Context,
-    Added,
-    Removed,
-}
-
-/// One line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Line {
-    pub kind: LineKind,
-    /// Its number on the old side.
-    pub old: Option<u32>,
-    /// Its number on the new side.
-    pub new: Option<u32>,
-    /// Without its line break. Foreign text: what shows it makes it safe.
-    pub text: String,
-    /// How many bytes of it are not in `text`.
-    pub hidden: usize,
-    /// It is the last one, and has no line break.
-    pub unended: bool,
-}
-
-/// Everything that differs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Diff {
-    pub files: Vec<FileDiff>,
-    /// Files that differ and are not in `files`.
-    pub hidden_files: usize,
-}
-
-impl Diff {
-    pub fn added(&self) -> usize {
-        self.files.iter().map(|file| file.added).sum()
-    }
-
-    pub fn removed(&self) -> usize {
-        self.files.iter().map(|file| file.removed).sum()
-    }
-}
-
-/// Writes a path as text, also one that is none.
-pub(super) fn lossy<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&path.display())
 }
 
 /// Compares two ends.

@@ -1,6 +1,6 @@
 //! Diffs: what changed in a file, from two texts or from the text of a unified diff, and its rows on the screen.
 //!
-//! The model keeps lines as they are; [`DiffRows`] plans the rows of a width cheaply and makes only those that are
+//! The data is in [`crate::model::diff`]; [`DiffRows`] plans the rows of a width cheaply and makes only those that are
 //! asked for, with syntax colours, line numbers, and the words that differ within a line.
 
 mod colours;
@@ -12,6 +12,7 @@ mod write;
 use std::time::{Duration, Instant};
 
 use crate::base::compare::{ChangeTag, Comparison, DiffOp, Piece};
+use crate::model::diff::{FileDiff, Hunk, Line, LineKind, Version};
 
 pub use parse::parse;
 pub use rows::{At, DiffOptions, DiffRows, Heads, Sides, Spaces};
@@ -20,123 +21,50 @@ pub use write::unified;
 /// How long comparing two texts may take. After that the result is correct still, but longer than it could be.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What happened to a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineKind {
-    Context,
-    Added,
-    Removed,
-}
-
-/// A line of a diff, without its line end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffLine {
-    pub kind: LineKind,
-    pub text: String,
-    /// Its number in the old file and in the new one, where it is there.
-    pub old: Option<usize>,
-    pub new: Option<usize>,
-    /// Set when the file ends here without a line end.
-    pub unfinished: bool,
-}
-
-/// Lines that changed, and those around them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hunk {
-    pub old_start: usize,
-    pub new_start: usize,
-    /// What the lines are part of, if whoever made the diff knew: the name of a function.
-    pub heading: String,
-    pub lines: Vec<DiffLine>,
-}
-
-impl Hunk {
-    /// Returns the lines of the new file that it is about, or those of the old one where nothing is left.
-    pub fn lines_shown(&self) -> (usize, usize) {
-        let numbers = |side: fn(&DiffLine) -> Option<usize>| {
-            let mut numbers = self.lines.iter().filter_map(side);
-            let first = numbers.next()?;
-            Some((first, numbers.next_back().unwrap_or(first)))
-        };
-        let new = numbers(|line| line.new);
-        new.or_else(|| numbers(|line| line.old)).unwrap_or((self.new_start, self.new_start))
-    }
-}
-
-/// What became of a file as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileState {
-    #[default]
-    Modified,
-    Added,
-    Deleted,
-    Renamed,
-    Copied,
-    /// A file became a link, or the like.
-    TypeChanged,
-    /// New, and git has not been told of it.
-    Untracked,
-    Conflicted,
-}
-
-/// What happened to a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileDiff {
-    /// Absent when the file is new.
-    pub old_path: Option<String>,
-    /// Absent when the file is gone.
-    pub new_path: Option<String>,
-    pub state: FileState,
-    /// How many lines were added and removed, where not all of them are in the hunks.
-    pub counted: Option<(usize, usize)>,
-    /// What cannot be shown as lines: a binary file, a mode.
-    pub notes: Vec<String>,
-    /// Names the new content where neither lines nor notes show all of it: another name, another change.
-    pub beyond: Option<String>,
-    pub hunks: Vec<Hunk>,
-}
-
-impl FileDiff {
-    /// Compares two texts of the file at `path`, and keeps `context` unchanged lines around each change.
-    pub fn between(path: &str, old: &str, new: &str, context: usize) -> Self {
-        let diff = Comparison::of_lines(old, new, Some(Instant::now() + PATIENCE));
-        let line = |piece: Piece<'_>| DiffLine {
-            kind: match piece.tag {
-                ChangeTag::Equal => LineKind::Context,
-                ChangeTag::Delete => LineKind::Removed,
-                ChangeTag::Insert => LineKind::Added,
-            },
-            text: piece.text.trim_end_matches(['\n', '\r']).to_owned(),
-            old: piece.old.map(|index| index + 1),
-            new: piece.new.map(|index| index + 1),
-            unfinished: !piece.text.ends_with(['\n', '\r']),
-        };
-        let hunk = |ops: &Vec<DiffOp>| Hunk {
-            old_start: ops.first().map_or(1, |op| op.old_range().start + 1),
-            new_start: ops.first().map_or(1, |op| op.new_range().start + 1),
+/// Compares two texts of the file at `path`, and keeps `context` unchanged lines around each change.
+pub fn between(path: &str, old: &str, new: &str, context: usize) -> FileDiff {
+    let diff = Comparison::of_lines(old, new, Some(Instant::now() + PATIENCE));
+    let line = |piece: Piece<'_>| Line {
+        kind: match piece.tag {
+            ChangeTag::Equal => LineKind::Context,
+            ChangeTag::Delete => LineKind::Removed,
+            ChangeTag::Insert => LineKind::Added,
+        },
+        text: piece.text.trim_end_matches(['\n', '\r']).to_owned(),
+        old: piece.old.map(|index| number(index + 1)),
+        new: piece.new.map(|index| number(index + 1)),
+        hidden: 0,
+        unended: !piece.text.ends_with(['\n', '\r']),
+    };
+    let hunk = |ops: &Vec<DiffOp>| {
+        let lines: Vec<Line> = ops.iter().flat_map(|op| diff.pieces_of(op)).map(line).collect();
+        Hunk {
+            old_start: ops.first().map_or(1, |op| number(op.old_range().start + 1)),
+            old_lines: number(count(&lines, |kind| kind != LineKind::Added)),
+            new_start: ops.first().map_or(1, |op| number(op.new_range().start + 1)),
+            new_lines: number(count(&lines, |kind| kind != LineKind::Removed)),
             heading: String::new(),
-            lines: ops.iter().flat_map(|op| diff.pieces_of(op)).map(line).collect(),
-        };
-        let hunks = diff.groups(context).iter().map(hunk).collect();
-        Self { old_path: Some(path.to_owned()), new_path: Some(path.to_owned()), hunks, ..Self::default() }
-    }
+            lines,
+        }
+    };
+    let hunks: Vec<Hunk> = diff.groups(context).iter().map(hunk).collect();
+    let version = Some(Version::named(path));
+    counted(FileDiff { old: version.clone(), new: version, hunks, ..FileDiff::default() })
+}
 
-    /// Returns the name by which a person knows the file now.
-    pub fn path(&self) -> &str {
-        self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or("unnamed file")
-    }
+/// Sets the numbers of added and removed lines to those of the hunks.
+fn counted(file: FileDiff) -> FileDiff {
+    let of = |wanted: LineKind| file.hunks.iter().map(|hunk| count(&hunk.lines, |kind| kind == wanted)).sum();
+    FileDiff { added: of(LineKind::Added), removed: of(LineKind::Removed), ..file }
+}
 
-    pub fn added(&self) -> usize {
-        self.counted.map_or_else(|| self.count(LineKind::Added), |(added, _)| added)
-    }
+fn count(lines: &[Line], counts: impl Fn(LineKind) -> bool) -> usize {
+    lines.iter().filter(|line| counts(line.kind)).count()
+}
 
-    pub fn removed(&self) -> usize {
-        self.counted.map_or_else(|| self.count(LineKind::Removed), |(_, removed)| removed)
-    }
-
-    fn count(&self, kind: LineKind) -> usize {
-        self.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == kind).count()
-    }
+/// Returns a line number; one beyond four thousand million is cut off there.
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

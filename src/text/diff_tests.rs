@@ -29,8 +29,8 @@ fn strong(row: &Row) -> String {
 
 #[test]
 fn two_texts_become_numbered_signed_lines() {
-    let file = FileDiff::between("src/main.rs", OLD, NEW, 1);
-    assert_eq!((file.added(), file.removed()), (3, 2));
+    let file = between("src/main.rs", OLD, NEW, 1);
+    assert_eq!((file.added, file.removed), (3, 2));
     assert_eq!(
         shown(&file, options(60)),
         [
@@ -50,7 +50,7 @@ fn two_texts_become_numbered_signed_lines() {
 fn what_lies_between_hunks_is_counted_and_hunks_can_be_jumped_to() {
     let old: String = (1..=30).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     let new = old.replace("line 5\n", "five\n").replace("line 25\n", "");
-    let file = FileDiff::between("a.txt", &old, &new, 1);
+    let file = between("a.txt", &old, &new, 1);
     let rows = shown(&file, options(60));
     assert_eq!((rows[0].as_str(), rows[5].as_str()), ("… 3 unchanged lines", "… 17 unchanged lines"));
     assert_eq!(DiffRows::new(&file, options(60)).hunk_starts(), [0, 5]);
@@ -58,7 +58,7 @@ fn what_lies_between_hunks_is_counted_and_hunks_can_be_jumped_to() {
 
 #[test]
 fn differing_words_stand_out_and_code_has_its_colours() {
-    let file = FileDiff::between("src/main.rs", OLD, NEW, 1);
+    let file = between("src/main.rs", OLD, NEW, 1);
     let rows = all(&file, options(60));
     assert_eq!((strong(&rows[1]).as_str(), strong(&rows[2]).as_str()), ("1", "10"));
     assert_eq!(strong(&rows[5]), ", b");
@@ -68,7 +68,7 @@ fn differing_words_stand_out_and_code_has_its_colours() {
 
 #[test]
 fn sides_stand_beside_each_other_where_there_is_room() {
-    let file = FileDiff::between("src/main.rs", OLD, NEW, 0);
+    let file = between("src/main.rs", OLD, NEW, 0);
     let rows = shown(&file, options(121));
     assert_eq!(rows[1], format!("{:<60}│{}", "  2 -     let a = 1;", "  2 +     let a = 10;"));
     assert!(rows.iter().any(|row| row.starts_with(' ') && row.contains("│  5 +     done();")));
@@ -83,14 +83,14 @@ fn a_unified_diff_is_read_as_git_writes_it() {
                 diff --git a/old name b/new name\nrename from old name\nrename to new name\n\
                 diff --git a/p.png b/p.png\nBinary files a/p.png and b/p.png differ\n";
     let files = parse(text);
-    assert_eq!(files.iter().map(FileDiff::path).collect::<Vec<_>>(), ["src/x.rs", "n", "new name", "p.png"]);
+    assert_eq!(files.iter().map(FileDiff::name).collect::<Vec<_>>(), ["src/x.rs", "n", "new name", "p.png"]);
     assert_eq!(files[0].hunks[0].heading, "fn f()");
     assert_eq!(
         files[0].hunks[0].lines.last().unwrap(),
-        &DiffLine { kind: LineKind::Context, text: "c".to_owned(), old: Some(5), new: Some(6), unfinished: true }
+        &Line { kind: LineKind::Context, text: "c".to_owned(), old: Some(5), new: Some(6), hidden: 0, unended: true }
     );
-    assert_eq!((files[1].old_path.as_deref(), files[1].hunks[0].lines[0].text.as_str()), (None, "--- odd"));
-    assert_eq!(files[2].old_path.as_deref(), Some("old name"));
+    assert_eq!((&files[1].old, files[1].hunks[0].lines[0].text.as_str()), (&None, "--- odd"));
+    assert_eq!(files[2].old, Some(Version::named("old name")));
     assert_eq!(files[3].notes, ["binary file"]);
 }
 
@@ -98,16 +98,16 @@ fn a_unified_diff_is_read_as_git_writes_it() {
 fn a_diff_without_git_is_read_too() {
     let text = "--- a.txt\t2026-01-01\n+++ a.txt\t2026-01-02\n@@ -1,2 +1,2 @@\n-x\n+y\n\n--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-1\n+2\n";
     let files = parse(text);
-    assert_eq!(files.iter().map(FileDiff::path).collect::<Vec<_>>(), ["a.txt", "b.txt"]);
+    assert_eq!(files.iter().map(FileDiff::name).collect::<Vec<_>>(), ["a.txt", "b.txt"]);
     assert_eq!(files[0].hunks[0].lines.len(), 3, "an empty line stands for an empty context line");
-    assert_eq!((files[1].added(), files[1].removed()), (1, 1));
+    assert_eq!((files[1].added, files[1].removed), (1, 1));
 }
 
 #[test]
 fn long_unchanged_stretches_are_folded() {
     let old: String = (0..40).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     let new = old.replace("line 0\n", "first\n").replace("line 39\n", "last\n");
-    let file = FileDiff::between("a.txt", &old, &new, 100);
+    let file = between("a.txt", &old, &new, 100);
     let rows = shown(&file, options(60));
     assert!(rows.contains(&"▸ 32 unchanged lines".to_owned()), "{rows:?}");
     assert_eq!(rows.len(), 2 + 3 + 1 + 3 + 2);
@@ -117,7 +117,7 @@ fn long_unchanged_stretches_are_folded() {
 
 #[test]
 fn changes_of_spaces_can_be_made_visible() {
-    let file = FileDiff::between("a.txt", "a b\nc\n", "a  b\nd\n", 3);
+    let file = between("a.txt", "a b\nc\n", "a  b\nd\n", 3);
     let visible = DiffOptions { spaces: Spaces::Visible, ..options(60) };
     let rows = all(&file, visible);
     let row = rows.iter().find(|row| row.shown().contains("a··b")).unwrap();
@@ -128,7 +128,7 @@ fn changes_of_spaces_can_be_made_visible() {
 fn large_files_are_planned_whole_and_made_in_windows() {
     let old: String = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect::<Vec<_>>().concat();
     let new: String = (0..50_000).map(|n| format!("let y{n} = {};\n", n % 7)).collect::<Vec<_>>().concat();
-    let file = FileDiff::between("big.rs", &old, &new, 3);
+    let file = between("big.rs", &old, &new, 3);
     let rows = DiffRows::new(&file, options(80));
     assert!(rows.len() >= 50_000);
     assert_eq!(rows.rows(&file, rows.len() - 20, 50).len(), 20);
@@ -138,7 +138,7 @@ fn large_files_are_planned_whole_and_made_in_windows() {
 
 #[test]
 fn a_line_of_a_million_characters_is_cut_and_says_so() {
-    let file = FileDiff::between("a.txt", "", &"x".repeat(1_000_000), 3);
+    let file = between("a.txt", "", &"x".repeat(1_000_000), 3);
     let rows = shown(&file, options(80));
     assert!(rows.len() < 100 && rows.last().unwrap().contains("more"), "{:?}", rows.last());
 }
@@ -154,7 +154,7 @@ fn lines() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn rows_fit_and_windows_are_parts_of_the_whole(old in lines(), new in lines(), width in 30usize..160, from in 0usize..20) {
-        let file = FileDiff::between("x.rs", &old, &new, 2);
+        let file = between("x.rs", &old, &new, 2);
         let plan = DiffRows::new(&file, options(width));
         let whole = plan.rows(&file, 0, plan.len());
         prop_assert_eq!(whole.len(), plan.len());

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mxd::git::diff::{self, Cut, Diff, End, FileDiff, FileStatus, Kind, LineKind, Whitespace, Wish};
+use mxd::git::diff::{self, End, Whitespace, Wish};
 use mxd::git::merge::{How, Landed, Landing};
 use mxd::git::{Checkout, Wanted};
+use mxd::model::diff::{Cut, Diff, FileDiff, FileKind as Kind, FileStatus, LineKind};
 
 use crate::git_support::{Scene, at_home, commit_all, git, odd_name};
 

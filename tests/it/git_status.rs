@@ -23,7 +23,7 @@ async fn checkout(scene: &Scene, wanted: &Wanted) -> Checkout {
 async fn added(checkout: &Checkout) -> Vec<String> {
     let diff = diff::since_base(checkout, "main", &diff::Wish::default()).await.unwrap();
     let lines = diff.files.into_iter().flat_map(|file| file.hunks).flat_map(|hunk| hunk.lines);
-    lines.filter(|line| line.kind == diff::LineKind::Added).map(|line| line.text).collect()
+    lines.filter(|line| line.kind == mxd::model::diff::LineKind::Added).map(|line| line.text).collect()
 }
 
 fn changed(path: impl Into<PathBuf>, kind: ChangeKind) -> Changed {

@@ -6,10 +6,11 @@ use super::{Scene, change, login, reviewed};
 use crate::base::{EventId, MessageId, Timestamp, TurnId};
 use crate::engine::command::Outcome;
 use crate::engine::review::{
-    CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, FileStatus, Goal, How,
-    Landing, MergePreview, Receipt, RewindPreview, TurnView,
+    CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, Goal, How, Landing,
+    MergePreview, Receipt, RewindPreview, TurnView,
 };
 use crate::engine::snapshot::Wait;
+use crate::model::diff::FileStatus;
 use crate::model::live::Activity;
 use crate::ui::testing::Screen;
 use crate::ui::{Effect, Msg, review};

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use super::{History, Reader, Spot};
 use crate::base::{EventId, Fault, TurnId, text};
 use crate::engine::review::{
-    CommitLine, CreatedTask, DirtySide, Extent, FileChange, FileStatus, Goal, MergePreview, RewindPreview, Solving,
+    CommitLine, CreatedTask, DirtySide, Extent, FileChange, Goal, MergePreview, RewindPreview, Solving,
 };
 use crate::git::diff::{self, End, Wish};
 use crate::model::content::Content;
+use crate::model::diff::{FileDiff, FileStatus, Version};
 use crate::model::event::{Body, Event};
 use crate::store::{Sessions, StoreError};
 use crate::tools::names;
@@ -130,9 +131,9 @@ impl Reader {
 }
 
 /// Returns what becomes of each name: under one of a renamed file nothing is left.
-fn by_name(file: &diff::FileDiff) -> Vec<FileChange> {
+fn by_name(file: &FileDiff) -> Vec<FileChange> {
     let change =
-        |version: &diff::Version, status: FileStatus| FileChange { path: version.path.display().to_string(), status };
+        |version: &Version, status: FileStatus| FileChange { path: version.path.display().to_string(), status };
     match (file.status, &file.old, &file.new) {
         (FileStatus::Renamed, Some(old), Some(new)) => {
             vec![change(old, FileStatus::Deleted), change(new, FileStatus::Added)]

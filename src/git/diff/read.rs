@@ -8,10 +8,11 @@ use git2::{
     Delta, DiffDelta, DiffFile, DiffFindOptions, DiffFormat, DiffLine, DiffOptions, FileMode, Patch, Repository, Tree,
 };
 
-use super::{Cut, Diff, End, FileDiff, FileStatus, Hunk, Kind, Line, LineKind, Version, Whitespace, Wish};
+use super::{End, Whitespace, Wish};
 use crate::git::error::Error;
 use crate::git::program::Checkout;
 use crate::git::refs;
+use crate::model::diff::{Cut, Diff, FileDiff, FileKind, FileStatus, Hunk, Line, LineKind, Version};
 
 /// Beyond this many files, looking for renames costs more than it tells.
 const RENAME_FILES: usize = 1_000;
@@ -195,6 +196,7 @@ fn file(diff: &git2::Diff<'_>, at: usize, wish: &Wish) -> Result<Option<FileDiff
         removed: 0,
         hunks: Vec::new(),
         cut: None,
+        notes: Vec::new(),
     };
     match &patch {
         Some(patch) if !is_binary(&patch.delta()) => lines(patch, &mut file, wish)?,
@@ -304,10 +306,10 @@ fn status(delta: Delta) -> Option<FileStatus> {
 fn version(file: &DiffFile<'_>) -> Option<Version> {
     let path = PathBuf::from(OsStr::from_bytes(file.path_bytes()?));
     let kind = match file.mode() {
-        FileMode::BlobExecutable => Kind::Executable,
-        FileMode::Link => Kind::Link,
-        FileMode::Commit => Kind::Submodule,
-        FileMode::Unreadable | FileMode::Tree | FileMode::Blob | FileMode::BlobGroupWritable => Kind::File,
+        FileMode::BlobExecutable => FileKind::Executable,
+        FileMode::Link => FileKind::Link,
+        FileMode::Commit => FileKind::Submodule,
+        FileMode::Unreadable | FileMode::Tree | FileMode::Blob | FileMode::BlobGroupWritable => FileKind::File,
     };
     Some(Version { path, kind, id: file.id().to_string(), bytes: file.size() })
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::intraline::{Emphasis, emphasis};
-use super::{DiffLine, Hunk, LineKind};
 use crate::base;
+use crate::model::diff::{Hunk, Line, LineKind};
 use crate::text::highlight::{self, Language, Parts};
 use crate::text::row::{Copied, Ink, Row, Span};
 use crate::text::width;
@@ -49,7 +49,7 @@ impl Colours {
         let (mut old_lines, mut new_lines) = (0, 0);
         for line in &hunk.lines[first.min(window.end)..window.end] {
             colours.places.push((old_lines, new_lines));
-            let text = shown(&line.text);
+            let text = shown(&line.shown());
             if line.kind != LineKind::Added {
                 old.push_str(&text);
                 old.push('\n');
@@ -67,8 +67,8 @@ impl Colours {
     }
 
     /// Returns a line in its colours, the differing words on a stronger ground.
-    pub fn spans(&self, line: &DiffLine, at: usize, over: Option<Role>) -> Vec<Span> {
-        let text = shown(&line.text);
+    pub fn spans(&self, line: &Line, at: usize, over: Option<Role>) -> Vec<Span> {
+        let text = shown(&line.shown());
         let place = at.checked_sub(self.first).and_then(|at| self.places.get(at));
         let parts = place.and_then(|(old, new)| match line.kind {
             LineKind::Removed => self.old.get(*old),
@@ -89,9 +89,9 @@ impl Colours {
         };
         // The ranges are of the line as it is; tabs and controls make the shown one longer.
         let ranges = self.emphasis.get(&at).into_iter().flatten();
-        let mut row = Row::new(spans);
+        let (mut row, whole) = (Row::new(spans), line.shown());
         for range in ranges {
-            let (Some(before), Some(inside)) = (line.text.get(..range.start), line.text.get(range.clone())) else {
+            let (Some(before), Some(inside)) = (whole.get(..range.start), whole.get(range.clone())) else {
                 continue;
             };
             let start = shown(before).len();

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{DiffLine, LineKind};
 use crate::base::compare::{ChangeTag, Comparison};
+use crate::model::diff::{Line, LineKind};
 
 /// Lines longer than this, or of more words, are not compared word by word: what a frame may cost is bounded by what is
 /// compared, so that the same lines always look the same, on a busy machine too.
@@ -21,7 +21,7 @@ const MIN_RATIO: f32 = 0.4;
 pub type Emphasis = HashMap<usize, Vec<Range<usize>>>;
 
 /// Returns what differs in the lines of a hunk that lie in `window`, and in their counterparts.
-pub fn emphasis(lines: &[DiffLine], window: &Range<usize>) -> Emphasis {
+pub fn emphasis(lines: &[Line], window: &Range<usize>) -> Emphasis {
     let mut out = Emphasis::new();
     let mut at = 0;
     while at < lines.len() && at < window.end {
@@ -36,7 +36,7 @@ pub fn emphasis(lines: &[DiffLine], window: &Range<usize>) -> Emphasis {
         if end > window.start && removed <= MAX_RUN && added <= MAX_RUN {
             for index in 0..removed.min(added) {
                 let (old, new) = (at + index, at + removed + index);
-                if let Some((in_old, in_new)) = differing(&lines[old].text, &lines[new].text) {
+                if let Some((in_old, in_new)) = differing(&lines[old].shown(), &lines[new].shown()) {
                     out.insert(old, in_old);
                     out.insert(new, in_new);
                 }

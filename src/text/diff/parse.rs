@@ -1,7 +1,8 @@
 //! Reads the text of a unified diff, as git writes it and as people paste it. Nothing that is not understood is fatal:
 //! lines outside of hunks become notes or are skipped, and counts that do not fit are believed only as far as they do.
 
-use super::{DiffLine, FileDiff, FileState, Hunk, LineKind};
+use super::counted;
+use crate::model::diff::{FileDiff, FileStatus, Hunk, Line, LineKind, Version};
 
 /// Returns the files that a diff is about.
 pub fn parse(text: &str) -> Vec<FileDiff> {
@@ -9,16 +10,16 @@ pub fn parse(text: &str) -> Vec<FileDiff> {
     for line in text.lines() {
         reader.line(line);
     }
-    reader.files
+    reader.files.into_iter().map(counted).collect()
 }
 
 #[derive(Default)]
 struct Reader {
     files: Vec<FileDiff>,
     /// How many lines of the old and of the new file the open hunk still has.
-    left: Option<(usize, usize)>,
-    old: usize,
-    new: usize,
+    left: Option<(u32, u32)>,
+    old: u32,
+    new: u32,
     /// Set when the paths of the current file have been read.
     named: bool,
 }
@@ -36,29 +37,29 @@ impl Reader {
             self.start();
             let (old, new) = git_paths(paths);
             if let Some(file) = self.files.last_mut() {
-                (file.old_path, file.new_path) = (old, new);
+                (file.old, file.new) = (old, new);
             }
         } else if let Some(path) = line.strip_prefix("--- ") {
             if self.named || self.files.is_empty() || self.files.last().is_some_and(|file| !file.hunks.is_empty()) {
                 self.start();
             }
             self.named = true;
-            self.file().old_path = file_name(path);
+            self.file().old = file_name(path);
         } else if let Some(path) = line.strip_prefix("+++ ") {
-            self.file().new_path = file_name(path);
+            self.file().new = file_name(path);
         } else if let Some(range) = line.strip_prefix("@@ ") {
             self.hunk(range);
         } else if line.starts_with("new file mode") {
-            self.file().old_path = None;
-            self.file().state = FileState::Added;
+            self.file().old = None;
+            self.file().status = FileStatus::Added;
         } else if line.starts_with("deleted file mode") {
-            self.file().new_path = None;
-            self.file().state = FileState::Deleted;
+            self.file().new = None;
+            self.file().status = FileStatus::Deleted;
         } else if let Some(path) = line.strip_prefix("rename from ") {
-            self.file().old_path = Some(path.to_owned());
-            self.file().state = FileState::Renamed;
+            self.file().old = Some(Version::named(path));
+            self.file().status = FileStatus::Renamed;
         } else if let Some(path) = line.strip_prefix("rename to ") {
-            self.file().new_path = Some(path.to_owned());
+            self.file().new = Some(Version::named(path));
         } else if line.starts_with("Binary files ") || line.starts_with("GIT binary patch") {
             self.file().notes.push("binary file".to_owned());
         } else if let Some(mode) = line.strip_prefix("new mode ") {
@@ -94,7 +95,14 @@ impl Reader {
         (self.old, self.new) = (old, new);
         self.left = Some((old_count, new_count));
         let heading = heading.trim().to_owned();
-        self.file().hunks.push(Hunk { old_start: old, new_start: new, heading, lines: Vec::new() });
+        self.file().hunks.push(Hunk {
+            old_start: old,
+            old_lines: old_count,
+            new_start: new,
+            new_lines: new_count,
+            heading,
+            lines: Vec::new(),
+        });
     }
 
     /// Takes a line of the open hunk. Tells whether it was one.
@@ -107,7 +115,7 @@ impl Reader {
             (None, line) => (LineKind::Context, line),
             (Some('\\'), _) => {
                 if let Some(last) = self.file().hunks.last_mut().and_then(|hunk| hunk.lines.last_mut()) {
-                    last.unfinished = true;
+                    last.unended = true;
                 }
                 return true;
             }
@@ -117,26 +125,26 @@ impl Reader {
         let in_new = kind != LineKind::Removed;
         let text = text.strip_suffix('\r').unwrap_or(text).to_owned();
         let (old, new) = (in_old.then_some(self.old), in_new.then_some(self.new));
-        self.old += usize::from(in_old);
-        self.new += usize::from(in_new);
+        self.old += u32::from(in_old);
+        self.new += u32::from(in_new);
         if let Some((old, new)) = &mut self.left {
-            *old = old.saturating_sub(usize::from(in_old));
-            *new = new.saturating_sub(usize::from(in_new));
+            *old = old.saturating_sub(u32::from(in_old));
+            *new = new.saturating_sub(u32::from(in_new));
         }
         if let Some(hunk) = self.file().hunks.last_mut() {
-            hunk.lines.push(DiffLine { kind, text, old, new, unfinished: false });
+            hunk.lines.push(Line { kind, text, old, new, hidden: 0, unended: false });
         }
         true
     }
 }
 
 /// Reads the start of a range that has no count, such as `-1`.
-fn ranges_start(range: &str, sign: char) -> Option<usize> {
+fn ranges_start(range: &str, sign: char) -> Option<u32> {
     range.split_whitespace().find_map(|part| part.strip_prefix(sign)).and_then(|start| start.parse().ok())
 }
 
 /// Returns the paths behind `diff --git`, which are told apart only by being the same.
-fn git_paths(paths: &str) -> (Option<String>, Option<String>) {
+fn git_paths(paths: &str) -> (Option<Version>, Option<Version>) {
     let middle = paths.match_indices(" b/").map(|(at, _)| at).find(|at| {
         let (old, new) = (&paths[..*at], &paths[at + 1..]);
         old.strip_prefix("a/") == new.strip_prefix("b/")
@@ -147,12 +155,12 @@ fn git_paths(paths: &str) -> (Option<String>, Option<String>) {
     }
 }
 
-fn file_name(path: &str) -> Option<String> {
+fn file_name(path: &str) -> Option<Version> {
     let path = path.split('\t').next().unwrap_or_default().trim_end();
     let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
     if path == "/dev/null" {
         return None;
     }
     let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
-    Some(bare.to_owned())
+    Some(Version::named(bare))
 }

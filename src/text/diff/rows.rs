@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::colours::{Colours, shown, visible_spaces};
-use super::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::base;
+use crate::model::diff::{FileDiff, Hunk, Line, LineKind};
 use crate::text::highlight::Language;
 use crate::text::page::Page;
 use crate::text::row::{Copied, Ink, Row, RowEnd, Span};
@@ -78,7 +78,7 @@ enum Plan {
     /// What stands before a hunk.
     Gap {
         hunk: usize,
-        unchanged: Option<usize>,
+        unchanged: Option<u32>,
     },
     Fold {
         hunk: usize,
@@ -123,6 +123,7 @@ pub struct DiffRows {
     split: bool,
     /// How many digits a line number has.
     digits: usize,
+    remarks: Vec<String>,
     plan: Vec<Plan>,
     /// The row at which each hunk begins.
     starts: Vec<usize>,
@@ -139,7 +140,7 @@ impl DiffRows {
         let numbers = file.hunks.iter().filter_map(|hunk| hunk.lines.last());
         let largest = numbers.flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or(1);
         let digits = largest.to_string().len().max(3);
-        let mut rows = Self { options, split, digits, plan: Vec::new(), starts: Vec::new() };
+        let mut rows = Self { options, split, digits, remarks: file.remarks(), plan: Vec::new(), starts: Vec::new() };
         rows.plan(file, folded);
         rows
     }
@@ -184,8 +185,8 @@ impl DiffRows {
     }
 
     fn plan(&mut self, file: &FileDiff, folded: impl Fn(usize) -> bool) {
-        self.plan.extend((0..file.notes.len()).map(Plan::Note));
-        let mut end: Option<usize> = None;
+        self.plan.extend((0..self.remarks.len()).map(Plan::Note));
+        let mut end: Option<u32> = None;
         for (at, hunk) in file.hunks.iter().enumerate() {
             let unchanged = hunk.old_start.checked_sub(end.unwrap_or(1)).filter(|lines| *lines > 0);
             self.starts.push(self.plan.len());
@@ -194,7 +195,7 @@ impl DiffRows {
             if always || at > 0 || unchanged.is_some() || !hunk.heading.is_empty() {
                 self.plan.push(Plan::Gap { hunk: at, unchanged });
             }
-            end = Some(hunk.old_start + hunk.lines.iter().filter(|line| line.kind != LineKind::Added).count());
+            end = Some(hunk.old_start.saturating_add(hunk.old_lines));
             if folded(at) {
                 continue;
             }
@@ -204,7 +205,7 @@ impl DiffRows {
                     Block::Lines(lines) if self.split => self.plan_pairs(at, hunk, lines),
                     Block::Lines(lines) => {
                         for line in lines {
-                            let parts = self.height(&hunk.lines[line].text);
+                            let parts = self.height(&hunk.lines[line].shown());
                             self.plan.extend((0..parts).map(|part| Plan::Line { hunk: at, line, part }));
                         }
                     }
@@ -226,7 +227,7 @@ impl DiffRows {
             .collect()
         };
         for (left, right) in pairs {
-            let height = |line: Option<usize>| line.map_or(0, |line| self.height(&hunk.lines[line].text));
+            let height = |line: Option<usize>| line.map_or(0, |line| self.height(&hunk.lines[line].shown()));
             let parts = height(left).max(height(right));
             self.plan.extend((0..parts).map(|part| Plan::Pair { hunk: at, left, right, part }));
         }
@@ -255,7 +256,7 @@ impl DiffRows {
     /// Returns up to `count` rows from row `from` on.
     pub fn rows(&self, file: &FileDiff, from: usize, count: usize) -> Vec<Row> {
         let window = &self.plan[from.min(self.plan.len())..from.saturating_add(count).min(self.plan.len())];
-        let language = Language::of_path(file.path());
+        let language = Language::of_path(&file.name());
         let mut hunk_at = None;
         let mut colours = Colours::default();
         let mut rows = Vec::with_capacity(window.len());
@@ -274,10 +275,11 @@ impl DiffRows {
     fn row(&self, file: &FileDiff, plan: &Plan, colours: &Colours) -> Row {
         let glyphs = self.options.page.glyphs;
         match plan {
-            Plan::Note(note) => Row::of(file.notes[*note].clone(), Role::Muted),
+            Plan::Note(note) => Row::of(self.remarks[*note].clone(), Role::Muted),
             Plan::Gap { hunk, unchanged } => {
                 let hunk = &file.hunks[*hunk];
-                let lines = unchanged.map(|lines| base::text::count(lines, "unchanged line", "unchanged lines"));
+                let lines =
+                    unchanged.map(|lines| base::text::count(lines as usize, "unchanged line", "unchanged lines"));
                 let words = [lines.unwrap_or_default(), width::visible(&hunk.heading).replace('\n', " ")];
                 let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
                 let text = format!("{} {}", glyphs.ellipsis, words.join("  "));
@@ -292,7 +294,7 @@ impl DiffRows {
             Plan::Line { hunk, line, part } => {
                 let diff_line = &file.hunks[*hunk].lines[*line];
                 let mut row = Row::default();
-                let number = |number: Option<usize>| self.number(number.filter(|_| *part == 0));
+                let number = |number: Option<u32>| self.number(number.filter(|_| *part == 0));
                 row.push(Span::decoration(number(diff_line.old), Role::LineNumber));
                 row.push(Span::decoration(number(diff_line.new), Role::LineNumber));
                 row.end = self.side(diff_line, *line, *part, colours, &mut row);
@@ -326,13 +328,13 @@ impl DiffRows {
         }
     }
 
-    fn number(&self, number: Option<usize>) -> String {
+    fn number(&self, number: Option<u32>) -> String {
         let digits = self.digits;
         number.map_or_else(|| " ".repeat(digits + 1), |number| format!("{number:>digits$} "))
     }
 
     /// Adds the sign and one part of a line.
-    fn side(&self, line: &DiffLine, at: usize, part: usize, colours: &Colours, row: &mut Row) -> RowEnd {
+    fn side(&self, line: &Line, at: usize, part: usize, colours: &Colours, row: &mut Row) -> RowEnd {
         let (sign, role) = match line.kind {
             LineKind::Context => (" ", Role::DiffContext),
             LineKind::Added => ("+", Role::DiffPlus),

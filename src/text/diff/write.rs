@@ -2,19 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::{FileDiff, FileState, Hunk, LineKind};
+use crate::model::diff::{FileDiff, FileStatus, Hunk, LineKind, Version};
 
 /// Returns the unified diff of files. What cannot be shown as lines is said in words.
 pub fn unified<'a>(files: impl IntoIterator<Item = &'a FileDiff>) -> String {
     let mut out = String::new();
     for file in files {
-        let (old, new) = (file.old_path.as_deref(), file.new_path.as_deref());
-        let name = file.path();
+        let path = |version: &Version| version.path.to_string_lossy().into_owned();
+        let (old, new) = (file.old.as_ref().map(path), file.new.as_ref().map(path));
+        let (old, new) = (old.as_deref(), new.as_deref());
+        let name = &*file.name();
         let _ = writeln!(out, "diff --git a/{} b/{}", old.unwrap_or(name), new.unwrap_or(name));
-        if let (FileState::Renamed, Some(old), Some(new)) = (file.state, old, new) {
+        if let (FileStatus::Renamed, Some(old), Some(new)) = (file.status, old, new) {
             let _ = writeln!(out, "rename from {old}\nrename to {new}");
         }
-        for note in &file.notes {
+        for note in file.remarks() {
             let _ = writeln!(out, "{note}");
         }
         if file.hunks.is_empty() {
@@ -42,9 +44,9 @@ fn hunk(hunk: &Hunk, out: &mut String) {
             LineKind::Added => '+',
             LineKind::Removed => '-',
         });
-        out.push_str(&line.text);
+        out.push_str(&line.shown());
         out.push('\n');
-        if line.unfinished {
+        if line.unended {
             out.push_str("\\ No newline at end of file\n");
         }
     }

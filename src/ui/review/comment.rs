@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::Timestamp;
 use crate::engine::review::{self, Side};
-use crate::text::diff::{DiffLine, FileDiff};
+use crate::model::diff::{FileDiff, Line};
 
 /// The most lines of a file that a remark quotes; of more, the first ones.
 const QUOTED: usize = 40;
@@ -25,11 +25,12 @@ pub struct Comment {
 }
 
 /// Returns the number of a line on a side.
-pub fn number(line: &DiffLine, side: Side) -> Option<usize> {
-    match side {
+pub fn number(line: &Line, side: Side) -> Option<usize> {
+    let number = match side {
         Side::Old => line.old,
         Side::New => line.new,
-    }
+    };
+    number.map(|number| number as usize)
 }
 
 impl Comment {
@@ -44,7 +45,7 @@ impl Comment {
             .flat_map(|(hunk, it)| it.lines.iter().enumerate().map(move |(at, line)| (hunk, at, line)));
         // The same words, as near as possible to where they were.
         let same = lines.filter_map(|(hunk, at, line)| {
-            let number = number(line, self.side).filter(|_| line.text == *words)?;
+            let number = number(line, self.side).filter(|_| line.shown() == *words)?;
             Some((number.abs_diff(last), hunk, at))
         });
         same.min().map(|(_, hunk, at)| (hunk, at))

@@ -1,4 +1,5 @@
 use super::*;
+use crate::text::diff::between;
 
 fn comment(lines: Option<(usize, usize)>, quote: &[&str]) -> Comment {
     Comment {
@@ -14,19 +15,19 @@ fn comment(lines: Option<(usize, usize)>, quote: &[&str]) -> Comment {
 #[test]
 fn a_comment_finds_its_line_again_after_it_has_moved() {
     let old = "a\nb\nc\n";
-    let file = FileDiff::between("a.txt", old, "a\nB\nc\n", 3);
+    let file = between("a.txt", old, "a\nB\nc\n", 3);
     let it = comment(Some((2, 2)), &["B"]);
     let (hunk, line) = it.place(&file).unwrap();
     assert_eq!(file.hunks[hunk].lines[line].text, "B");
-    let file = FileDiff::between("a.txt", old, "new\nnew\na\nB\nc\nB\n", 3);
+    let file = between("a.txt", old, "new\nnew\na\nB\nc\nB\n", 3);
     let (hunk, line) = it.place(&file).unwrap();
     assert_eq!(file.hunks[hunk].lines[line].new, Some(4), "the nearest of two that say the same");
-    assert_eq!(it.place(&FileDiff::between("a.txt", old, "a\nx\nc\n", 3)), None);
+    assert_eq!(it.place(&between("a.txt", old, "a\nx\nc\n", 3)), None);
 }
 
 #[test]
 fn a_comment_on_what_was_there_before_is_on_the_old_side() {
-    let file = FileDiff::between("a.txt", "a\nb\n", "a\nB\n", 3);
+    let file = between("a.txt", "a\nb\n", "a\nB\n", 3);
     let it = Comment { side: Side::Old, ..comment(Some((2, 2)), &["b"]) };
     let (hunk, line) = it.place(&file).unwrap();
     assert_eq!((file.hunks[hunk].lines[line].old, file.hunks[hunk].lines[line].new), (Some(2), None));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::text::diff::{DiffLine, FileDiff, LineKind};
+use crate::model::diff::{FileDiff, Line, LineKind};
 
 /// Everything that differs between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,8 +16,10 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub diff: FileDiff,
-    pub added: usize,
-    pub removed: usize,
+    /// The path, as text.
+    pub name: String,
+    /// What its lines do not show.
+    pub remarks: Vec<String>,
     /// For each hunk, a mark for each run of changed lines in it: the same lines have the same one, wherever they have
     /// moved to and however many unchanged ones are shown around them. Never empty: a file without hunks has one that
     /// stands for the whole of it.
@@ -31,11 +33,11 @@ impl Comparison {
     }
 
     pub fn added(&self) -> usize {
-        self.files.iter().map(|file| file.added).sum()
+        self.files.iter().map(|file| file.diff.added).sum()
     }
 
     pub fn removed(&self) -> usize {
-        self.files.iter().map(|file| file.removed).sum()
+        self.files.iter().map(|file| file.diff.removed).sum()
     }
 
     pub fn hunks(&self) -> usize {
@@ -49,8 +51,8 @@ impl Comparison {
 
 impl Changed {
     fn new(diff: FileDiff) -> Self {
-        let (added, removed) = (diff.added(), diff.removed());
-        Self { marks: marks(&diff), added, removed, diff }
+        let (name, remarks) = (diff.name().into_owned(), diff.remarks());
+        Self { marks: marks(&diff, &name, &remarks), name, remarks, diff }
     }
 
     /// Returns what tells a hunk from the others of the comparison.
@@ -69,11 +71,11 @@ impl Changed {
     }
 }
 
-fn marks(diff: &FileDiff) -> Vec<Vec<u64>> {
+fn marks(diff: &FileDiff, name: &str, remarks: &[String]) -> Vec<Vec<u64>> {
     let mut times: HashMap<u64, u64> = HashMap::new();
     let mut mark = |words: &mut dyn FnMut(&mut blake3::Hasher)| {
         let mut hash = blake3::Hasher::new();
-        hash.update(diff.path().as_bytes()).update(&[0]);
+        hash.update(name.as_bytes()).update(&[0]);
         words(&mut hash);
         let mut first = [0; 8];
         first.copy_from_slice(&hash.finalize().as_bytes()[..8]);
@@ -87,21 +89,23 @@ fn marks(diff: &FileDiff) -> Vec<Vec<u64>> {
     for hunk in &diff.hunks {
         let runs = hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Context) == (b.kind == LineKind::Context));
         let changed = runs.filter(|run| run.first().is_some_and(|line| line.kind != LineKind::Context));
-        let of = |run: &[DiffLine]| {
+        let of = |run: &[Line]| {
             mark(&mut |hash| {
                 for line in run {
                     hash.update(if line.kind == LineKind::Added { b"+" } else { b"-" });
-                    hash.update(line.text.as_bytes()).update(&[u8::from(line.unfinished), b'\n']);
+                    hash.update(line.shown().as_bytes()).update(&[u8::from(line.unended), b'\n']);
                 }
             })
         };
         marks.push(changed.map(of).collect());
     }
     // What is not lines is looked at with the first hunk, or stands for itself.
-    let is_more = !diff.notes.is_empty() || diff.beyond.is_some();
+    // Where neither lines nor remarks show all of the content, its id stands for it.
+    let content = diff.cut.and(diff.new.as_ref()).map(|version| &version.id);
+    let is_more = !remarks.is_empty() || content.is_some();
     if marks.is_empty() || is_more {
         let rest = mark(&mut |hash| {
-            diff.notes.iter().chain(&diff.beyond).for_each(|words| {
+            remarks.iter().chain(content).for_each(|words| {
                 hash.update(words.as_bytes());
             });
         });

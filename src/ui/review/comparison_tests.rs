@@ -1,11 +1,13 @@
 use super::*;
+use crate::model::diff::{Cut, Version};
+use crate::text::diff::between;
 
 fn lines(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat()
 }
 
 fn compare(old: &str, new: &str, context: usize) -> Changed {
-    let mut comparison = Comparison::new(vec![FileDiff::between("a.txt", old, new, context)], 0);
+    let mut comparison = Comparison::new(vec![between("a.txt", old, new, context)], 0);
     comparison.files.remove(0)
 }
 
@@ -32,7 +34,7 @@ fn another_word_another_file_and_a_second_time_are_other_marks() {
     let new = old.replace("line 20\n", "twenty\n");
     let mark = all(&compare(&old, &new, 3))[0];
     assert_ne!(all(&compare(&old, &new.replace("twenty", "20"), 3))[0], mark);
-    let elsewhere = Comparison::new(vec![FileDiff::between("b.txt", &old, &new, 3)], 0);
+    let elsewhere = Comparison::new(vec![between("b.txt", &old, &new, 3)], 0);
     assert_ne!(elsewhere.files[0].marks[0][0], mark);
     let same = "x\n".repeat(40);
     let twice = compare(&same, &format!("new\n{same}new\n"), 3);
@@ -57,7 +59,7 @@ fn a_hunk_is_seen_when_all_of_it_was() {
 #[test]
 fn a_file_without_lines_can_be_seen_too() {
     let binary = |note: &str| FileDiff {
-        new_path: Some("a.png".to_owned()),
+        new: Some(Version::named("a.png")),
         notes: vec![note.to_owned()],
         ..FileDiff::default()
     };
@@ -70,16 +72,15 @@ fn a_file_without_lines_can_be_seen_too() {
 #[test]
 fn what_neither_lines_nor_sizes_show_is_another_change_all_the_same() {
     let binary = |id: &str| FileDiff {
-        new_path: Some("a.png".to_owned()),
-        notes: vec!["not text, 3 B to 4 B".to_owned()],
-        beyond: Some(id.to_owned()),
+        new: Some(Version { id: id.to_owned(), bytes: 4, ..Version::named("a.png") }),
+        cut: Some(Cut::Binary),
         ..FileDiff::default()
     };
     let [one, other] = ["f00", "ba4"].map(|id| all(&Comparison::new(vec![binary(id)], 0).files[0]));
     assert_ne!(one, other, "of the same size, and not the same");
 
     let old = lines(30);
-    let plain = FileDiff::between("run.sh", &old, &old.replace("line 10\n", "ten\n"), 3);
+    let plain = between("run.sh", &old, &old.replace("line 10\n", "ten\n"), 3);
     let program = FileDiff { notes: vec!["is now a program that can be run".to_owned()], ..plain.clone() };
     let [plain, program] = [plain, program].map(|file| Comparison::new(vec![file], 0).files.remove(0));
     let seen: BTreeSet<u64> = all(&plain).into_iter().collect();

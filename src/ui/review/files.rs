@@ -2,7 +2,7 @@
 //! remark; and the same as entries of a list.
 
 use crate::base::text;
-use crate::text::diff::{FileState, LineKind};
+use crate::model::diff::{FileStatus, LineKind};
 use crate::text::width::{self, Cut};
 use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
@@ -24,52 +24,55 @@ pub struct Maker<'a> {
 }
 
 /// Returns the letter of what became of a file, and how it is coloured.
-pub fn letter(state: FileState) -> (&'static str, Role) {
-    match state {
-        FileState::Modified => ("M", Role::Warn),
-        FileState::Added => ("A", Role::DiffPlus),
-        FileState::Untracked => ("?", Role::DiffPlus),
-        FileState::Deleted => ("D", Role::DiffMinus),
-        FileState::Renamed => ("R", Role::Accent),
-        FileState::Copied => ("C", Role::Accent),
-        FileState::TypeChanged => ("T", Role::Warn),
-        FileState::Conflicted => ("!", Role::Error),
+pub fn letter(status: FileStatus) -> (&'static str, Role) {
+    match status {
+        FileStatus::Modified => ("M", Role::Warn),
+        FileStatus::Added => ("A", Role::DiffPlus),
+        FileStatus::Untracked => ("?", Role::DiffPlus),
+        FileStatus::Deleted => ("D", Role::DiffMinus),
+        FileStatus::Renamed => ("R", Role::Accent),
+        FileStatus::Copied => ("C", Role::Accent),
+        FileStatus::TypeChanged => ("T", Role::Warn),
+        FileStatus::Conflicted => ("!", Role::Error),
     }
 }
 
 /// Returns what became of a file in a word or two, where the letter alone does not say it.
 fn words(file: &Changed) -> Option<String> {
     let diff = &file.diff;
-    let from = || width::visible(diff.old_path.as_deref().unwrap_or_default()).replace('\n', " ");
-    match diff.state {
-        FileState::Modified => None,
-        FileState::Added => Some("new".to_owned()),
-        FileState::Untracked => Some("new, not added to git".to_owned()),
-        FileState::Deleted => Some("deleted".to_owned()),
-        FileState::Renamed => Some(format!("was {}", from())),
-        FileState::Copied => Some(format!("copy of {}", from())),
-        FileState::TypeChanged => Some("another kind of file".to_owned()),
-        FileState::Conflicted => Some("in conflict".to_owned()),
+    let from = || {
+        let path = diff.old.as_ref().map(|old| old.path.to_string_lossy()).unwrap_or_default();
+        width::visible(&path).replace('\n', " ")
+    };
+    match diff.status {
+        FileStatus::Modified => None,
+        FileStatus::Added => Some("new".to_owned()),
+        FileStatus::Untracked => Some("new, not added to git".to_owned()),
+        FileStatus::Deleted => Some("deleted".to_owned()),
+        FileStatus::Renamed => Some(format!("was {}", from())),
+        FileStatus::Copied => Some(format!("copy of {}", from())),
+        FileStatus::TypeChanged => Some("another kind of file".to_owned()),
+        FileStatus::Conflicted => Some("in conflict".to_owned()),
     }
 }
 
 fn path(file: &Changed) -> String {
-    width::visible(file.diff.path()).replace('\n', " ")
+    width::visible(&file.name).replace('\n', " ")
 }
 
 fn comments<'a>(file: &'a Changed, notes: &'a TaskNotes) -> impl Iterator<Item = &'a Comment> {
-    notes.comments.iter().filter(|comment| comment.path == file.diff.path())
+    notes.comments.iter().filter(|comment| comment.path == file.name)
 }
 
 /// Returns a file as a line of a list: its name, and its sizes and state.
 pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, String) {
-    let (letter, _) = letter(file.diff.state);
+    let (letter, _) = letter(file.diff.status);
     let mut note: String = counts(file).iter().map(|span| span.text.as_ref()).collect();
     let drafts = comments(file, notes).filter(|comment| comment.sent.is_none()).count();
     if drafts > 0 {
         note = format!("{}  {note}", text::count(drafts, "comment", "comments"));
     }
-    if let Some(first) = file.diff.notes.first() {
+    if let Some(first) = file.remarks.first() {
         note = format!("{}  {note}", width::visible(first).replace('\n', " "));
     }
     let sign = if file.seen(&notes.seen) == file.marks.len() { glyphs.passed } else { " " };
@@ -78,12 +81,12 @@ pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, Str
 
 /// Returns how many lines a file gained and lost, if it has lines.
 fn counts(file: &Changed) -> Vec<Span> {
-    if file.added + file.removed == 0 {
+    if file.diff.added + file.diff.removed == 0 {
         return Vec::new();
     }
     vec![
-        Span::decoration(format!("+{}", file.added), Role::DiffPlus),
-        Span::decoration(format!(" -{}", file.removed), Role::DiffMinus),
+        Span::decoration(format!("+{}", file.diff.added), Role::DiffPlus),
+        Span::decoration(format!(" -{}", file.diff.removed), Role::DiffMinus),
     ]
 }
 
@@ -110,7 +113,7 @@ impl Maker<'_> {
         let Some(file) = self.comparison.files.get(at) else { return Row::blank() };
         let glyphs = self.glyphs;
         let sign = if folded { glyphs.folded } else { glyphs.unfolded };
-        let (letter, role) = letter(file.diff.state);
+        let (letter, role) = letter(file.diff.status);
         let mut right = counts(file);
         let drafts = comments(file, self.notes).filter(|comment| comment.sent.is_none()).count();
         if drafts > 0 {
@@ -167,7 +170,7 @@ impl Maker<'_> {
 
 /// Returns a file as a row of the list beside the diff.
 pub fn panel_row(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs, columns: usize) -> Row {
-    let (letter, role) = letter(file.diff.state);
+    let (letter, role) = letter(file.diff.status);
     let mut right = counts(file);
     let done = file.seen(&notes.seen) == file.marks.len();
     let remarks = comments(file, notes).filter(|comment| comment.sent.is_none()).count();

@@ -1,7 +1,7 @@
 //! Going about in a comparison: by rows, from hunk to hunk, to what is unseen, to what is looked for; folding; and
 //! remembering what was seen.
 
-use crate::text::diff::DiffLine;
+use crate::model::diff::Line;
 use crate::ui::review::lay::{Laid, Mark, Place};
 use crate::ui::review::state::{Fold, State};
 
@@ -139,7 +139,7 @@ impl State {
     /// Shows a file, and a hunk of it.
     pub fn unfold(&mut self, laid: &Laid, file: usize, hunk: Option<usize>) {
         let Some(file) = laid.comparison.files.get(file) else { return };
-        self.folded.remove(&Fold::File(file.diff.path().to_owned()));
+        self.folded.remove(&Fold::File(file.name.clone()));
         if let Some(id) = hunk.and_then(|hunk| file.id(hunk)) {
             self.folded.remove(&Fold::Hunk(id));
         }
@@ -156,7 +156,7 @@ impl State {
             }
             None => {
                 self.cursor.place = Place::Name;
-                Fold::File(file.diff.path().to_owned())
+                Fold::File(file.name.clone())
             }
         };
         if !self.folded.remove(&fold) {
@@ -165,7 +165,7 @@ impl State {
     }
 
     pub fn fold_all(&mut self, laid: &Laid) {
-        self.folded.extend(laid.comparison.files.iter().map(|file| Fold::File(file.diff.path().to_owned())));
+        self.folded.extend(laid.comparison.files.iter().map(|file| Fold::File(file.name.clone())));
         self.cursor.place = Place::Name;
     }
 
@@ -179,7 +179,7 @@ impl State {
         let one = self.cursor_hunk(laid).filter(|_| !whole_file);
         let hunks = one.map_or(0..file.marks.len(), |hunk| hunk..hunk + 1);
         let ids: Vec<Fold> = hunks.clone().filter_map(|hunk| file.id(hunk)).map(Fold::Hunk).collect();
-        let name = Fold::File(file.diff.path().to_owned());
+        let name = Fold::File(file.name.clone());
         let notes = self.notes.of_mut(task);
         // Whoever sees a part of it looks at the files as they are now; a later look moves on when all of it was seen.
         notes.state = notes.state.take().or_else(|| self.looked_at.clone());
@@ -208,11 +208,11 @@ impl State {
         let holds = |text: &str| text.to_lowercase().contains(needle);
         let mut marks = Vec::new();
         for (at, file) in laid.comparison.files.iter().enumerate() {
-            if holds(file.diff.path()) {
+            if holds(&file.name) {
                 marks.push(Mark { file: at, place: Place::Name });
             }
             for (hunk, it) in file.diff.hunks.iter().enumerate() {
-                let lines = it.lines.iter().enumerate().filter(|(_, line): &(usize, &DiffLine)| holds(&line.text));
+                let lines = it.lines.iter().enumerate().filter(|(_, line): &(usize, &Line)| holds(&line.shown()));
                 marks.extend(lines.map(|(line, _)| Mark { file: at, place: Place::Line { hunk, line, part: 0 } }));
             }
         }

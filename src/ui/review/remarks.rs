@@ -1,5 +1,7 @@
 //! Remarks: writing them where their lines are, taking them away, and what becomes of them when they are sent.
 
+use std::borrow::Cow;
+
 use crate::base::{TaskId, Timestamp};
 use crate::engine::review::Side;
 use crate::text::diff::{At, DiffRows};
@@ -74,13 +76,13 @@ impl State {
             lines.into_iter().filter_map(|(hunk, line)| file.diff.hunks.get(hunk)?.lines.get(line)).collect();
         let gone = !lines.is_empty() && lines.iter().all(|line| line.new.is_none());
         let side = if gone { Side::Old } else { Side::New };
-        let on_side = || lines.iter().filter_map(move |line| Some((number(line, side)?, &line.text)));
+        let on_side = || lines.iter().filter_map(move |line| Some((number(line, side)?, line.shown().into_owned())));
         let numbers = || on_side().map(|(number, _)| number);
         Some(Comment {
-            path: file.diff.path().to_owned(),
+            path: file.name.clone(),
             side,
             lines: numbers().min().zip(numbers().max()),
-            quote: on_side().map(|(_, text)| text.clone()).collect(),
+            quote: on_side().map(|(_, text)| text).collect(),
             text: String::new(),
             sent: None,
         })
@@ -157,7 +159,7 @@ impl State {
         glyphs: &'static Glyphs,
     ) -> Vec<Insert> {
         let Some(notes) = self.notes() else { return Vec::new() };
-        let here = notes.comments.iter().enumerate().filter(|(_, comment)| comment.path == file.diff.path());
+        let here = notes.comments.iter().enumerate().filter(|(_, comment)| comment.path == file.name);
         here.map(|(at, comment)| {
             let below = comment.place(&file.diff).map(|(hunk, line)| {
                 let row = rows.row_of(hunk, line);
@@ -195,7 +197,7 @@ impl State {
     /// Returns the code of the chosen lines.
     pub fn chosen_text(&self, laid: &Laid) -> String {
         let (from, to) = self.chosen(laid);
-        let mut lines: Vec<(Mark, &str)> = Vec::new();
+        let mut lines: Vec<(Mark, Cow<'_, str>)> = Vec::new();
         for row in from..=to {
             let mark = laid.mark(row);
             if let Place::Line { hunk, line, .. } = mark.place {
@@ -203,11 +205,11 @@ impl State {
                 let found =
                     laid.comparison.files.get(mark.file).and_then(|file| file.diff.hunks.get(hunk)?.lines.get(line));
                 if let Some(found) = found.filter(|_| lines.last().is_none_or(|(last, _)| *last != mark)) {
-                    lines.push((mark, &found.text));
+                    lines.push((mark, found.shown()));
                 }
             }
         }
-        lines.into_iter().flat_map(|(_, text)| [text, "\n"]).collect()
+        lines.into_iter().flat_map(|(_, text)| [text, Cow::Borrowed("\n")]).collect()
     }
 }
 

@@ -207,7 +207,7 @@ impl State {
             lines += here;
             let seen = file.seen(&notes.seen);
             if here > LARGE || lines > UNFOLDED || seen == file.marks.len() {
-                self.folded.insert(Fold::File(file.diff.path().to_owned()));
+                self.folded.insert(Fold::File(file.name.clone()));
             }
             let seen = (0..file.marks.len()).filter(|hunk| file.is_seen(*hunk, &notes.seen));
             self.folded.extend(seen.filter_map(|hunk| file.id(hunk)).map(Fold::Hunk));
@@ -265,7 +265,7 @@ impl State {
 
     pub(super) fn is_file_folded(&self, file: &Changed) -> bool {
         // A look-up without owning the name is not worth a type of its own: there are few folds.
-        self.folded.contains(&Fold::File(file.diff.path().to_owned()))
+        self.folded.contains(&Fold::File(file.name.clone()))
     }
 
     /// Lays out what is there in so many columns. What has not changed since the last time is not planned again.
@@ -334,7 +334,7 @@ pub struct Answer {
 /// Finds a place again in a newer diff: the same hunk, or the same line of the same file, or the file.
 fn moved(mark: Mark, before: &Comparison, now: &Comparison) -> Mark {
     let Some(old) = before.files.get(mark.file) else { return Mark::default() };
-    let Some(file) = now.files.iter().position(|file| file.diff.path() == old.diff.path()) else {
+    let Some(file) = now.files.iter().position(|file| file.name == old.name) else {
         let file = mark.file.min(now.files.len().saturating_sub(1));
         return Mark { file, place: Place::Name };
     };
@@ -350,7 +350,7 @@ fn moved(mark: Mark, before: &Comparison, now: &Comparison) -> Mark {
             let lines = new.diff.hunks.iter().enumerate();
             let lines =
                 lines.flat_map(|(at, hunk)| hunk.lines.iter().enumerate().map(move |(line, it)| (at, line, it)));
-            let far = |it: &crate::text::diff::DiffLine| it.new.or(it.old).unwrap_or(0).abs_diff(number);
+            let far = |it: &crate::model::diff::Line| it.new.or(it.old).unwrap_or(0).abs_diff(number);
             let nearest = lines.min_by_key(|(_, _, it)| (far(it), was.is_none_or(|was| was.text != it.text)));
             nearest.map_or(Place::Name, |(hunk, line, _)| Place::Line { hunk, line, part: 0 })
         }

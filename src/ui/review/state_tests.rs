@@ -1,5 +1,5 @@
 use super::*;
-use crate::text::diff::{FileDiff, parse};
+use crate::text::diff::{between, parse};
 use crate::ui::review::testing::{STORE, answer, files, laid, review, shown, task};
 
 #[test]
@@ -21,7 +21,7 @@ fn the_place_stays_when_the_agent_changes_something_else() {
     state.go_to(laid(&state, 80).mark(row), 20);
     let request = state.reload();
     let mut newer = files();
-    newer.insert(0, FileDiff::between("a/first.rs", "", "new\n", 3));
+    newer.insert(0, between("a/first.rs", "", "new\n", 3));
     state.take(task(), request, Ok(answer(newer)));
     let map = laid(&state, 80);
     assert!(shown(&state, 80)[map.row(state.cursor())].contains("close_after"));
@@ -50,7 +50,7 @@ fn what_was_seen_before_comes_folded() {
 #[test]
 fn fifty_thousand_lines_are_there_at_once_and_only_what_is_seen_is_made() {
     let text = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect::<Vec<_>>().concat();
-    let mut state = review(vec![FileDiff::between("big.rs", "", &text, 3)]);
+    let mut state = review(vec![between("big.rs", "", &text, 3)]);
     let map = laid(&state, 100);
     assert_eq!(map.len, 50_003, "name, head, lines, air");
     state.step(isize::MAX / 2, &map, 40);

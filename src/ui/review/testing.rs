@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::base::TaskId;
 use crate::engine::review::Seen;
-use crate::text::diff::{FileDiff, FileState, parse};
+use crate::model::diff::{FileDiff, FileStatus, Version};
+use crate::text::diff::parse;
 use crate::theme::Glyphs;
 use crate::ui::review::{Answer, Comparison, Laid, Notes, State};
 
@@ -14,21 +15,20 @@ pub fn files() -> Vec<FileDiff> {
     let mut files = parse(STORE);
     files.extend(parse("diff --git a/docs/a.md b/docs/a.md\nnew file mode 100644\n--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,3 @@\n+# Title\n+\n+new words\n"));
     files.push(FileDiff {
-        old_path: Some("src/token.rs".to_owned()),
-        new_path: Some("src/tokens/store.rs".to_owned()),
-        state: FileState::Renamed,
+        old: Some(Version::named("src/token.rs")),
+        new: Some(Version::named("src/tokens/store.rs")),
+        status: FileStatus::Renamed,
         ..FileDiff::default()
     });
-    let note = |path: &str, state: FileState, note: &str| FileDiff {
-        old_path: Some(path.to_owned()),
-        new_path: Some(path.to_owned()),
-        state,
+    let note = |path: &str, note: &str| FileDiff {
+        old: Some(Version::named(path)),
+        new: Some(Version::named(path)),
         notes: vec![note.to_owned()],
         ..FileDiff::default()
     };
-    files.push(note("assets/logo.png", FileState::Modified, "not text, 12.0 KiB to 14.1 KiB"));
-    files.push(note("bin/run", FileState::Modified, "was a plain file, is now a program that can be run"));
-    files.push(note("vendor/lib", FileState::Modified, "submodule: from 1f2e3d4c5b to 9a8b7c6d5e"));
+    files.push(note("assets/logo.png", "not text, 12.0 KiB to 14.1 KiB"));
+    files.push(note("bin/run", "was a plain file, is now a program that can be run"));
+    files.push(note("vendor/lib", "submodule: from 1f2e3d4c5b to 9a8b7c6d5e"));
     files
 }
 

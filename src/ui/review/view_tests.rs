@@ -3,10 +3,11 @@ use ulid::Ulid;
 use crate::base::{EventId, Fault, MessageId, Timestamp, TurnId};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::review::{
-    Clash, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, FileStatus, Goal,
-    How, Landing, MergePreview, Range, Receipt, RewindPreview, TurnView, Whitespace,
+    Clash, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, Goal, How, Landing,
+    MergePreview, Range, Receipt, RewindPreview, TurnView, Whitespace,
 };
 use crate::engine::update::Update;
+use crate::model::diff::FileStatus;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::review::testing::{answer, files};
 use crate::ui::testing::Screen;

@@ -13,7 +13,7 @@ use crate::model::live::{Activity, Channel};
 use crate::model::message::{Message, Source};
 use crate::model::task::Status;
 use crate::model::{Body, Live};
-use crate::text::diff::FileDiff;
+use crate::text::diff::between;
 use crate::ui::action::TABLE;
 use crate::ui::review::testing as review;
 use crate::ui::testing::{Screen, event, task};
@@ -135,7 +135,7 @@ fn step(screen: &mut Screen, (kind, a, b, c): (u8, u16, u8, u8), number: u128) {
             screen.engine(Update::Notice { notice });
             let request = screen.model.review.request();
             let mut files = if c % 3 == 0 { review::files() } else { Vec::new() };
-            files.push(FileDiff::between(&text(c), &text(b), &text(c / 2), usize::from(b % 4)));
+            files.push(between(&text(c), &text(b), &text(c / 2), usize::from(b % 4)));
             screen.msg(Msg::Diff { task: id, request, answer: Ok(review::answer(files)) });
             screen.msg(Msg::Reply { tag: Tag(u64::from(b)), outcome: Err(crate::base::Fault::user(text(c))) });
         }

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::base::{sanitize, text};
 use crate::model::Content;
+use crate::model::diff::FileDiff;
 use crate::model::event::ToolResult;
-use crate::text::diff::{self, DiffOptions, DiffRows, FileDiff};
+use crate::text::diff::{self, DiffOptions, DiffRows};
 use crate::text::{Row, Span};
 use crate::theme::Role;
 use crate::ui::transcript::entry::Tool;
@@ -146,8 +147,8 @@ fn note(tool: &Tool) -> Vec<Span> {
     let Some(result) = &tool.result else { return Vec::new() };
     let mut spans = Vec::new();
     if let Some(diff) = edited(tool) {
-        spans.push(Span::decoration(format!("+{}", diff.added()), Role::DiffPlus));
-        spans.push(Span::decoration(format!(" -{}", diff.removed()), Role::DiffMinus));
+        spans.push(Span::decoration(format!("+{}", diff.added), Role::DiffPlus));
+        spans.push(Span::decoration(format!(" -{}", diff.removed), Role::DiffMinus));
     }
     if let Some(background) = &result.background {
         spans.push(Span::decoration(format!("in the background as {}", background.id), Role::Waiting));
@@ -179,8 +180,8 @@ fn edited(tool: &Tool) -> Option<FileDiff> {
 fn created(tool: &Tool) -> Option<FileDiff> {
     let input = tool.asked.as_ref()?.input.as_str();
     let (path, content) = (field(input, "path")?, field(input, "content")?);
-    let shown = FileDiff::between(&path, "", text::prefix(&content, CREATED), 0);
-    Some(FileDiff { counted: Some((content.lines().count(), 0)), ..shown })
+    let shown = diff::between(&path, "", text::prefix(&content, CREATED), 0);
+    Some(FileDiff { added: content.lines().count(), removed: 0, ..shown })
 }
 
 /// Returns the part of a tool's name that a person reads: `bash`, or `server/tool`.
