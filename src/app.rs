@@ -1,13 +1,12 @@
 //! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
 
-mod chores;
 pub mod demo;
 mod drafts;
 #[cfg(test)]
 mod gallery_tests;
 mod keeper;
 mod latest;
-pub mod models;
+mod loaders;
 mod programs;
 mod reviews;
 pub mod screen;
@@ -16,6 +15,7 @@ mod themes;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, Surroundings};
 pub use crate::ui::{ProjectChoice, Setting, Settings};
+pub use loaders::draft_conflicts;
 pub use programs::edit_files;
 pub use screen::{End, Opened, Options, check_terminal, key_problems, open, surroundings};
 pub use themes::missing_theme;

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod compare;
 pub mod disk;
 pub mod fault;
+pub mod fuzzy;
 pub mod id;
 pub mod json;
 pub mod keys;

@@ -8,12 +8,17 @@ pub mod door;
 mod driver;
 pub mod feed;
 pub mod handle;
+#[cfg(test)]
+pub mod json_port;
 pub mod leftovers;
 pub mod machine;
+mod model_list;
 mod onlooker;
 pub mod open;
 mod post;
 pub mod profiles;
+pub mod queries;
+pub mod query;
 mod reading;
 pub mod recall;
 pub mod request;
@@ -27,7 +32,7 @@ pub mod tree_text;
 pub mod update;
 
 pub use driver::models;
-pub use handle::Handle;
+pub use handle::{Handle, Port};
 pub use onlooker::{look_on, refusal};
 pub use open::{Options, load_tree, open};
 pub use reading::{History, Moment, Reader, Spot};

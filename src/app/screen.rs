@@ -14,7 +14,6 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::chores;
 use super::keeper::Keeper;
 use super::latest::Latest;
 use super::themes::Themes;
@@ -29,8 +28,7 @@ use crate::model::Project;
 use crate::term::{Event, Reason, Surroundings, Terminal, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
-use crate::ui::setup::Offered;
-use crate::ui::{self, Cx, Model, Msg, ProjectChoice, Purpose, Redraw, Setting};
+use crate::ui::{self, Cx, Model, Msg, Purpose, Redraw, Setting};
 use errands::Solve;
 
 pub use opening::{Opened, open};
@@ -55,9 +53,6 @@ pub struct Options {
     pub notify: Notify,
     /// Writes a setting where it belongs.
     pub save_setting: SaveSetting,
-    pub projects: Arc<dyn Fn() -> Vec<ProjectChoice> + Send + Sync>,
-    /// Asks which models can be reached. None: nobody told.
-    pub models: Arc<dyn Fn() -> BoxFuture<'static, Vec<Offered>> + Send + Sync>,
     pub clock: Arc<dyn Clock>,
     pub zone: TimeZone,
     pub ids: IdSource,
@@ -128,7 +123,7 @@ struct Screen {
     watcher: Watcher,
     /// Nothing where another process has the project: what is written there is its own.
     kept: Option<Kept>,
-    finder: chores::Finder,
+    searches: Latest,
     files: Latest,
     /// Done when everything that was seen so far is kept: what is compared next may be compared with it.
     marked: Shared<BoxFuture<'static, ()>>,

@@ -13,11 +13,13 @@ use super::*;
 use crate::base::keys::{Chord, Key};
 use crate::base::text;
 use crate::engine::feed::Feed;
+use crate::engine::json_port::JsonPort;
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::staged::staged;
-use crate::engine::update::Update;
+use crate::engine::update::{Notice, Update};
 use crate::git::Worktrees;
 use crate::git::fresh::{self, Author};
+use crate::model::event::Event;
 use crate::model::live::Activity;
 use crate::model::task::{Status, TaskNode};
 use crate::model::{Ask, AskKind, Live};
@@ -64,6 +66,8 @@ struct Stage {
     person: Staged,
     feed: Arc<Feed>,
     folder: TempDir,
+    /// Where the engine reads sessions.
+    sessions: std::path::PathBuf,
 }
 
 impl Stage {
@@ -84,7 +88,8 @@ impl Stage {
             extra: serde_json::Map::new(),
         };
         let worktrees = Worktrees::open(&project.path, &home.project(project.id).worktrees(), None).await.unwrap();
-        let (handle, feed) = staged(snapshot, worktrees, folder.path());
+        let (handle, feed) = staged(snapshot, worktrees, &home, &project, clock.clone());
+        let sessions = home.project(project.id).sessions();
         let options = Options {
             home,
             project,
@@ -93,8 +98,6 @@ impl Stage {
             settings: ui::Settings::default(),
             notify: Notify { desktop: false, bell: false, command: None },
             save_setting: Arc::new(|_| Ok(())),
-            projects: Arc::new(Vec::new),
-            models: Arc::new(|| Box::pin(async { Vec::new() })),
             ids: IdSource::new(clock.clone()),
             clock,
             zone: TimeZone::UTC,
@@ -103,12 +106,12 @@ impl Stage {
         };
         let (terminal, person) = Terminal::staged(120, 40);
         let opened = Opened::over(terminal, options);
-        Self { opened, handle, person, feed, folder }
+        Self { opened, handle, person, feed, folder, sessions }
     }
 
     /// Lets the engine stand, and waits until everything is drawn.
     async fn play(self) -> Play {
-        let Self { opened, handle, person, feed, folder } = self;
+        let Self { opened, handle, person, feed, folder, .. } = self;
         let polls = Arc::new(AtomicUsize::new(0));
         let counted = Counted { future: Box::pin(opened.run(handle)), polls: Arc::clone(&polls) };
         let ended = tokio::task::spawn_local(counted);
@@ -339,4 +342,93 @@ fn a_question_that_comes_while_one_types_takes_neither_the_keys_nor_the_place() 
         assert!(shown.contains("1 asks you"), "{shown}");
         play.quit().await;
     });
+}
+
+/// Lays a session of the fixture and an uncommitted change where the staged engine reads them.
+fn lay_out_work(stage: &Stage) {
+    let sessions = &stage.sessions;
+    std::fs::create_dir_all(sessions).unwrap();
+    let task = testing::Ids::default().login;
+    let mut before = None;
+    let lines = testing::events(task).into_iter().map(|event| {
+        let event = Event { parent: before.replace(event.id), ..event };
+        serde_json::to_string(&event).unwrap() + "\n"
+    });
+    let lines: String = lines.collect();
+    std::fs::write(sessions.join(crate::store::session::file_name(task)), lines).unwrap();
+    std::fs::write(stage.folder.path().join("calc/README.md"), "# calc\n\nAdds numbers.\n").unwrap();
+}
+
+/// Uses every kind of query, command and update that the screen knows how to make, and returns what it showed on the way.
+async fn tour(through_json: bool) -> Vec<String> {
+    let mut stage = Stage::new(quiet()).await;
+    lay_out_work(&stage);
+    if through_json {
+        stage.handle = Handle::new(JsonPort(stage.handle));
+    }
+    let play = stage.play().await;
+    let ids = testing::Ids::default();
+    let mut shown = Vec::new();
+    let steps = [
+        "ctrl-down",
+        "ctrl-down",
+        "esc",
+        "d",
+        "j",
+        "space",
+        "1",
+        "/",
+        "esc",
+        "S",
+        "t",
+        "t",
+        "l",
+        "esc",
+        "g",
+        "r",
+        "esc",
+        "m",
+        "esc",
+        "i",
+        "@",
+        "R",
+        "E",
+        "esc",
+        "ctrl-p",
+        "esc",
+    ];
+    for step in steps {
+        play.press(step).await;
+        play.settle().await;
+        shown.push(play.shown(usize::MAX));
+    }
+    let mut view = quiet().task(ids.login).unwrap().clone();
+    view.node.title = "renamed by the engine".to_owned();
+    play.feed.tell(&Update::Task { task: Box::new(view) });
+    for event in testing::story() {
+        play.feed.tell(&Update::Event { task: ids.login, event: Box::new(event) });
+    }
+    play.feed.tell(&Update::Live { task: ids.login, live: Live::TextDelta { text: "still *writing*".to_owned() } });
+    let notice = Notice { level: Level::Warning, text: "careful".to_owned(), task: Some(ids.login) };
+    play.feed.tell(&Update::Notice { notice });
+    play.settle().await;
+    shown.push(play.shown(usize::MAX));
+    play.feed.tell(&Update::Resync);
+    play.settle().await;
+    shown.push(play.shown(usize::MAX));
+    play.press("ctrl-q").await;
+    shown
+}
+
+#[test]
+fn a_screen_that_reaches_its_engine_through_json_shows_the_same() {
+    let plain = in_virtual_time(tour(false));
+    let json = in_virtual_time(tour(true));
+    for (step, (plain, json)) in plain.iter().zip(&json).enumerate() {
+        assert_eq!(plain, json, "after step {step}");
+    }
+    let all = plain.concat();
+    for words in ["Adds numbers", "session store", "renamed by the engine", "careful"] {
+        assert!(all.contains(words), "the tour showed {words:?}");
+    }
 }

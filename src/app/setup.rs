@@ -9,14 +9,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::loaders::offered;
 use super::themes::Themes;
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault};
 use crate::config::paths::Home;
+use crate::engine::query::ModelOffer;
 use crate::git::fresh;
 use crate::model::conversation::Wire;
 use crate::provider::http::{HttpProvider, Timeouts};
-use crate::provider::{ApiError, Catalogue, Credential, ErrorClass, Facts, Listed, Provider as _};
+use crate::provider::{ApiError, Catalogue, Credential, ErrorClass, Listed, Provider as _};
 use crate::term::{Event, Hush, Options as TermOptions, Reason, Stop, StopSignal, Surroundings, Terminal};
 use crate::theme::Appearance;
 use crate::ui::Cx;
@@ -215,18 +217,8 @@ fn reached(vendor: Vendor, listed: &[Listed]) -> Reached {
     let catalogue = Catalogue::default().with_listed(listed.to_vec());
     let ids: Vec<&str> = listed.iter().map(|listed| listed.id.as_str()).collect();
     let usual = usual(vendor, &ids).map(str::to_owned);
-    let models = listed.iter().map(|listed| offered(&listed.id, catalogue.facts(&listed.id).ok()));
+    let models = listed.iter().map(|listed| offered(ModelOffer::new(&listed.id, catalogue.facts(&listed.id).ok())));
     Reached { models: models.collect(), usual }
-}
-
-/// Returns a model as it is offered: what it reads and what it costs, as far as that is known.
-pub(super) fn offered(model: &str, facts: Option<Facts>) -> Offered {
-    let window = facts.map_or_else(|| "window not known".to_owned(), |facts| format!("{}k", facts.window / 1000));
-    let price = facts.and_then(|facts| facts.prices).map_or_else(String::new, |prices| {
-        let dollars = |micro: u64| micro as f64 / 1e6;
-        format!("  ${} in, ${} out per million", dollars(prices.input), dollars(prices.output))
-    });
-    Offered { id: model.to_owned(), note: format!("{window}{price}"), windowed: facts.is_some() }
 }
 
 /// Returns the model that most people would take: the vendor's everyday one, the newest of its kind in the list.

@@ -62,8 +62,6 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 settings: app::Settings::default(),
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
                 save_setting: Arc::new(|_| Ok(())),
-                projects: Arc::new(Vec::new),
-                models: Arc::new(|| Box::pin(async { Vec::new() })),
                 clock,
                 zone: jiff::tz::TimeZone::system(),
                 ids,

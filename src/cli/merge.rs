@@ -1,6 +1,6 @@
 //! `mxd merge`: a task's work into another branch, looked at first, and back again.
 
-use crate::app::edit_files;
+use crate::app::{draft_conflicts, edit_files};
 use crate::base::text;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::Looked;
@@ -73,7 +73,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Exit {
         let task = find(&snapshot, &args.task)?;
         let mut conflicts = if args.resolve { OnConflict::AskAgent } else { OnConflict::Refuse };
         if args.edit && !handle.merge_preview(task, into).await?.conflicts.is_empty() {
-            edit_files(&handle.prepare_solving(task, into).await?.files).await?;
+            edit_files(&draft_conflicts(&handle, task, into).await?.files).await?;
             conflicts = OnConflict::Solved;
         }
         let command =

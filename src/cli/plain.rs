@@ -277,7 +277,7 @@ async fn obey(
     match handle.command(command).await {
         Ok(Done::Noted(note)) => out.line(&note)?,
         Ok(Done::Created(task)) => out.line(&format!("made task {task}"))?,
-        Ok(Done::Done | Done::Sent(_)) => {}
+        Ok(Done::Done | Done::Sent(_) | Done::ConflictDrafts(_) | Done::Attached(_)) => {}
         Err(fault) => {
             out.fault(&fault);
             return Ok(None);

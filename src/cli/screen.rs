@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use crate::app::{self, End, Options, ProjectChoice, Setting, models};
+use crate::app::{self, End, Options, Setting};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::{change_quietly, settings};
 use crate::cli::console::{Console, Failure, Outcome};
@@ -96,19 +96,10 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
             notify_desktop: wanted.notify.desktop,
             notify_bell: wanted.notify.bell,
             read_only,
-            models: models::known(&wanted),
             ..app::Settings::default()
         },
         notify: wanted.notify.clone(),
         save_setting: Arc::new(move |setting| save(&place, &chosen, setting)),
-        projects: {
-            let home = home.clone();
-            Arc::new(move || projects(&home))
-        },
-        models: {
-            let (settings, clock) = (wanted.clone(), clock.clone());
-            Arc::new(move || Box::pin(models::ask(settings.clone(), clock.clone())))
-        },
         clock: clock.clone(),
         zone: TimeZone::system(),
         ids: ids.clone(),
@@ -179,18 +170,4 @@ fn save(here: &Here, home: &Home, setting: &Setting) -> Result<(), Fault> {
         Some(value) => edit.set(setting.key(), value),
         None => edit.unset(setting.key()),
     })
-}
-
-fn projects(home: &Home) -> Vec<ProjectChoice> {
-    let listed = registry(home).list().unwrap_or_default();
-    let choice = |project: crate::model::Project| {
-        let open = EngineLock::holder(&home.project(project.id).lock()).is_ok_and(|holder| holder.is_some());
-        ProjectChoice {
-            id: project.id,
-            name: project.name,
-            path: project.path.display().to_string(),
-            note: if open { "open".to_owned() } else { String::new() },
-        }
-    };
-    listed.into_iter().map(choice).collect()
 }

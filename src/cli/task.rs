@@ -1,7 +1,5 @@
 //! `mxd task`: changes to the tree, one command each. `mxd restore`: a worktree back from its archive.
 
-use std::collections::BTreeSet;
-
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::place::{Here, home};
@@ -11,10 +9,9 @@ use crate::cli::work::{Agents, Wishes, find, one_command, say, with_engine};
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Changes, Command, Draft, Start};
 use crate::engine::recall;
-use crate::model::Tree;
 use crate::model::task::Recurring;
 use crate::model::tree::LookupError;
-use crate::store::Sessions;
+use crate::model::{TaskNode, Tree};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -213,10 +210,9 @@ pub fn restore(console: &mut Console, here: &Here, args: &RestoreArgs) -> Exit {
     let Some(name) = &args.task else { return list_deleted(console, here) };
     let outcome = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
         let (snapshot, _) = handle.look().await?;
-        let known = snapshot.tasks.iter().map(|task| task.node.id).collect();
         let task = match find(&snapshot, name) {
             Ok(task) => task,
-            Err(fault) => find_deleted(handle.sessions(), &known, name, fault)?,
+            Err(fault) => find_deleted(handle.deleted_tasks().await?, name, fault)?,
         };
         Ok(handle.command(Command::Restore { task }).await?)
     })?;
@@ -242,8 +238,8 @@ fn list_deleted(console: &mut Console, here: &Here) -> Exit {
 }
 
 /// Returns the deleted task that a person calls `name`. If there is none, what was said of the others stands.
-fn find_deleted(sessions: &Sessions, known: &BTreeSet<TaskId>, name: &str, otherwise: Fault) -> Result<TaskId, Fault> {
-    let Some(deleted) = Tree::from_nodes(None, recall::deleted(sessions, known)?) else { return Err(otherwise) };
+fn find_deleted(deleted: Vec<TaskNode>, name: &str, otherwise: Fault) -> Result<TaskId, Fault> {
+    let Some(deleted) = Tree::from_nodes(None, deleted) else { return Err(otherwise) };
     match deleted.tree.find(name) {
         Ok(node) => Ok(node.id),
         Err(error @ LookupError::Ambiguous { .. }) => Err(Fault::user(error.to_string())),

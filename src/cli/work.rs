@@ -112,7 +112,7 @@ pub fn find(snapshot: &engine::snapshot::Snapshot, name: &str) -> Result<TaskId,
 /// Says what a command came to.
 pub fn say(console: &mut Console, outcome: &Outcome, done: &str) -> Result<(), Failure> {
     match outcome {
-        Outcome::Done | Outcome::Sent(_) => console.line(done)?,
+        Outcome::Done | Outcome::Sent(_) | Outcome::ConflictDrafts(_) | Outcome::Attached(_) => console.line(done)?,
         Outcome::Created(task) => console.line(&task.to_string())?,
         Outcome::Noted(note) => console.line(note)?,
     }

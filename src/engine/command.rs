@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
 use crate::config::recurring::Schedule;
-use crate::engine::review::{Comment, Extent, Goal, How};
+use crate::engine::query::Bytes;
+use crate::engine::review::{Comment, Extent, Goal, How, Seen, Solving};
 use crate::model::Image;
 use crate::model::task::{Colour, Recurring};
 
@@ -144,8 +145,23 @@ pub enum Command {
         /// Whether the files go back, too.
         extent: Extent,
     },
+    /// Something that is done to files and concerns no agent.
+    Files(FileCommand),
     /// Stop everything, keep everything, end.
     Quit,
+}
+
+/// A command that the driver carries out by itself: the machine has nothing to decide about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "files", rename_all = "snake_case")]
+pub enum FileCommand {
+    /// Remember what the user has seen of a task's work.
+    MarkSeen { task: TaskId, seen: Seen },
+    /// Write drafts of the files that a task's branch and its target disagree about, for the user to edit. Then
+    /// [`OnConflict::Solved`] merges. Answered with [`Outcome::ConflictDrafts`].
+    DraftConflicts { task: TaskId, into: Goal },
+    /// Store a picture, scaled down to what vendors take. Answered with [`Outcome::Attached`].
+    AttachPicture { name: String, data: Bytes },
 }
 
 /// Something to say.
@@ -248,7 +264,7 @@ pub enum OnConflict {
     Refuse,
     /// Nothing is changed, and the agent gets a message with the files and both sides.
     AskAgent,
-    /// The person has solved them, in the files that [`crate::engine::Handle::prepare_solving`] named: the task's branch
+    /// The person has solved them, in the files that [`FileCommand::DraftConflicts`] named: the task's branch
     /// takes the target in with that, is checked, and is merged.
     Solved,
 }
@@ -260,6 +276,9 @@ pub enum Outcome {
     Done,
     Created(TaskId),
     Sent(MessageId),
+    /// The files to edit, in this order.
+    ConflictDrafts(Solving),
+    Attached(Image),
     /// Done, and something about it should be known.
     Noted(String),
 }

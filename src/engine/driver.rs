@@ -8,6 +8,7 @@ mod accounts;
 mod asking;
 mod digesting;
 pub(in crate::engine) mod effects;
+mod files;
 mod keeping;
 mod launch;
 pub mod models;
@@ -279,6 +280,7 @@ impl Driver {
                 self.parts.feed.tell(&Update::Live { task, live: live.clone() });
                 self.step(Input::Live { task, live });
             }
+            Incoming::Command { command: Command::Files(command), answer } => self.file_command(command, answer),
             Incoming::Command { command, answer } => {
                 if matches!(command, Command::Quit) {
                     self.end_soon();

@@ -1,112 +1,180 @@
-//! The way to an engine: commands in, a snapshot and its updates out, transcripts to read.
+//! The way to an engine: commands and queries in, a snapshot and its updates out.
+//!
+//! A [`Handle`] does not say where the engine is. [`Local`] reaches one in this process; another [`Port`] may reach one
+//! over a connection. Everything that passes is plain data.
 
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::base::{Fault, TaskId, TurnId};
+use crate::base::{EventId, Fault, MessageId, TaskId, TurnId};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::driver::Incoming;
 use crate::engine::feed::Watcher;
-use crate::engine::reading::{Reader, Spot};
-use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, Solving, TaskDiff, TurnView};
+use crate::engine::queries::Queries;
+use crate::engine::query::{Answer, ModelOffer, ModelSource, Page, ProjectEntry, Query, expect_answer};
+use crate::engine::reading::Spot;
+use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
 use crate::engine::snapshot::Snapshot;
-use crate::store::{Blobs, Sessions};
+use crate::model::TaskNode;
+use crate::model::content::BlobId;
+use crate::model::search::{Found, Question};
+
+/// A connection to an engine.
+pub trait Port: Send + Sync {
+    fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>>;
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>>;
+    /// Returns the present state, and a watcher that gets everything that changes from then on.
+    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>>;
+    /// Waits until the engine has ended.
+    fn ended(&self) -> BoxFuture<'_, ()>;
+}
 
 /// A running engine, as a front end has it. Clones reach the same one.
 #[derive(Clone)]
-pub struct Handle {
-    pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
-    pub(in crate::engine) sessions: Sessions,
-    pub(in crate::engine) blobs: Blobs,
-    pub(in crate::engine) reader: Reader,
-    pub(in crate::engine) over: watch::Receiver<bool>,
-}
+pub struct Handle(Arc<dyn Port>);
 
 impl Handle {
+    pub fn new(port: impl Port + 'static) -> Self {
+        Self(Arc::new(port))
+    }
+
     /// Carries out a command. The answer says what it came to, or why nothing was done.
     pub async fn command(&self, command: Command) -> Result<Outcome, Fault> {
-        let (answer, result) = oneshot::channel();
-        self.incoming.send(Incoming::Command { command, answer }).map_err(|_| over())?;
-        result.await.unwrap_or_else(|_| Err(over()))
+        self.0.command(command).await
     }
 
-    /// Returns what there is to see, and everything that changes from then on.
+    pub async fn query(&self, query: Query) -> Result<Answer, Fault> {
+        self.0.query(query).await
+    }
+
+    /// Returns the present state, and everything that changes from then on.
     pub async fn look(&self) -> Result<(Snapshot, Watcher), Fault> {
-        let (answer, result) = oneshot::channel();
-        self.incoming.send(Incoming::Look { answer }).map_err(|_| over())?;
-        result.await.map_err(|_| over())
+        self.0.look().await
     }
 
-    /// Returns the sessions, for reading.
-    pub fn sessions(&self) -> &Sessions {
-        &self.sessions
+    pub async fn page(&self, task: TaskId, before: Option<EventId>, count: usize) -> Result<Page, Fault> {
+        expect_answer!(self.query(Query::Page { task, before, count }).await?, Page)
     }
 
-    pub fn blobs(&self) -> &Blobs {
-        &self.blobs
+    pub async fn message(&self, task: TaskId, message: MessageId) -> Result<String, Fault> {
+        expect_answer!(self.query(Query::Message { task, message }).await?, Message)
     }
 
-    /// Returns where a task works and where its work goes.
-    pub async fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
-        let (answer, result) = oneshot::channel();
-        self.incoming.send(Incoming::Spot { task, answer }).map_err(|_| over())?;
-        result.await.unwrap_or_else(|_| Err(over()))
+    pub async fn blob(&self, blob: BlobId) -> Result<Vec<u8>, Fault> {
+        expect_answer!(self.query(Query::Blob { blob }).await?, Blob).map(|bytes| bytes.0)
     }
 
-    /// Returns what a task changed.
     pub async fn diff(&self, task: TaskId, wish: DiffWish) -> Result<TaskDiff, Fault> {
-        self.reader.diff(&self.spot(task).await?, wish).await
+        expect_answer!(self.query(Query::Diff { task, wish }).await?, Diff).map(|diff| *diff)
     }
 
-    /// Returns the turns of a task's conversation, oldest first.
     pub async fn turns(&self, task: TaskId) -> Result<Vec<TurnView>, Fault> {
-        self.reader.turns(task).await
+        expect_answer!(self.query(Query::Turns { task }).await?, Turns)
     }
 
-    /// Finds out what bringing a task's work into another branch would do.
-    pub async fn merge_preview(&self, task: TaskId, goal: Goal) -> Result<MergePreview, Fault> {
-        self.reader.merge_preview(&self.spot(task).await?, goal).await
+    pub async fn merge_preview(&self, task: TaskId, into: Goal) -> Result<MergePreview, Fault> {
+        expect_answer!(self.query(Query::MergePreview { task, into }).await?, MergePreview).map(|preview| *preview)
     }
 
-    /// Writes drafts of what a task's work conflicts about, for the person to solve, and says where. Then
-    /// [`crate::engine::command::OnConflict::Solved`] merges.
-    pub async fn prepare_solving(&self, task: TaskId, goal: Goal) -> Result<Solving, Fault> {
-        self.reader.prepare_solving(&self.spot(task).await?, goal).await
-    }
-
-    /// Finds out what going back to after a turn would undo, and what not. Nothing: to before the first one.
     pub async fn rewind_preview(
         &self,
         task: TaskId,
         to: Option<TurnId>,
         extent: Extent,
     ) -> Result<RewindPreview, Fault> {
-        self.reader.rewind_preview(&self.spot(task).await?, to, extent).await
+        let answer = self.query(Query::RewindPreview { task, to, extent }).await?;
+        expect_answer!(answer, RewindPreview).map(|preview| *preview)
     }
 
-    /// Returns what the person has seen of a task's work.
     pub async fn seen(&self, task: TaskId) -> Result<Seen, Fault> {
-        self.reader.seen(task).await
+        expect_answer!(self.query(Query::Seen { task }).await?, Seen)
     }
 
-    /// Remembers what the person has seen of a task's work.
-    pub async fn mark_seen(&self, task: TaskId, seen: Seen) -> Result<(), Fault> {
-        self.reader.mark_seen(task, seen).await
+    pub async fn files(&self, task: TaskId, words: String, limit: usize) -> Result<Vec<String>, Fault> {
+        expect_answer!(self.query(Query::Files { task, words, limit }).await?, Files)
     }
 
-    /// Stops everything, keeps everything, and waits until it is so.
+    pub async fn search(&self, question: Question) -> Result<Found, Fault> {
+        expect_answer!(self.query(Query::Search { question }).await?, Search)
+    }
+
+    pub async fn deleted_tasks(&self) -> Result<Vec<TaskNode>, Fault> {
+        expect_answer!(self.query(Query::DeletedTasks).await?, DeletedTasks)
+    }
+
+    pub async fn models(&self, from: ModelSource) -> Result<Vec<ModelOffer>, Fault> {
+        expect_answer!(self.query(Query::Models { from }).await?, Models)
+    }
+
+    pub async fn projects(&self) -> Result<Vec<ProjectEntry>, Fault> {
+        expect_answer!(self.query(Query::Projects).await?, Projects)
+    }
+
+    /// Stops all agents, saves everything, and waits until the engine has ended.
     pub async fn quit(&self) {
-        // An engine that is over already has nothing to say to this.
+        // An engine that has ended already has nothing to answer.
         let _ = self.command(Command::Quit).await;
         self.ended().await;
     }
 
-    /// Waits until the engine is over.
+    /// Waits until the engine has ended.
     pub async fn ended(&self) {
-        let mut over = self.over.clone();
-        let _ = over.wait_for(|over| *over).await;
+        self.0.ended().await;
     }
 }
 
-fn over() -> Fault {
+/// The port of an engine in this process.
+pub struct Local {
+    pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
+    pub(in crate::engine) queries: Queries,
+    pub(in crate::engine) over: watch::Receiver<bool>,
+}
+
+impl Local {
+    /// Sends something to the driver that it answers.
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Incoming) -> Result<T, Fault> {
+        let (answer, result) = oneshot::channel();
+        self.incoming.send(question(answer)).map_err(|_| has_ended())?;
+        result.await.map_err(|_| has_ended())
+    }
+
+    async fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
+        self.ask(|answer| Incoming::Spot { task, answer }).await?
+    }
+}
+
+impl Port for Local {
+    fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>> {
+        async move { self.ask(|answer| Incoming::Command { command, answer }).await? }.boxed()
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+        async move {
+            let spot = match query.worktree_of() {
+                Some(task) => Some(self.spot(task).await?),
+                None => None,
+            };
+            self.queries.answer(query, spot).await
+        }
+        .boxed()
+    }
+
+    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+        self.ask(|answer| Incoming::Look { answer }).boxed()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        let mut over = self.over.clone();
+        async move {
+            let _ = over.wait_for(|over| *over).await;
+        }
+        .boxed()
+    }
+}
+
+fn has_ended() -> Fault {
     Fault::environment("the engine has ended")
 }

@@ -309,6 +309,8 @@ impl Machine {
             Command::Redo { task } => self.redo(ticket, task),
             Command::Fork { task, at, draft, start } => self.fork_at(now, ticket, task, at, draft, start),
             Command::Resend { task, message, text, extent } => self.resend(ticket, task, message, text, extent),
+            // The driver carries these out without asking.
+            Command::Files(_) => Err(Fault::internal("a command about files reached the machine")),
             Command::Quit => {
                 self.quit(ticket);
                 Ok(())

@@ -12,13 +12,14 @@ use std::time::Duration;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::{mpsc, watch};
 
-use crate::base::Fault;
+use crate::base::{Fault, SystemClock};
 use crate::config::Settings;
 use crate::config::paths::Home;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::driver::Incoming;
 use crate::engine::feed::Feed;
-use crate::engine::handle::Handle;
+use crate::engine::handle::{Handle, Local};
+use crate::engine::queries::Queries;
 use crate::engine::reading::Reader;
 use crate::engine::update::Update;
 use crate::git::Worktrees;
@@ -40,7 +41,16 @@ pub async fn look_on(home: &Home, project: Project, settings: &Settings) -> Resu
     // Before the first look: what changes in between is seen a second time, and not missed.
     let (changed, news) = mpsc::unbounded_channel();
     let watcher = watch_folders(&[folder.root(), &folder.sessions()], changed);
-    let (sessions_read, settings) = (sessions.clone(), settings.clone());
+    let queries = Queries {
+        home: home.clone(),
+        project: project.clone(),
+        settings: settings.clone(),
+        clock: Arc::new(SystemClock),
+        reader: Reader::looking(worktrees, sessions.clone()),
+        sessions: sessions.clone(),
+        blobs,
+    };
+    let (sessions_read, settings) = (sessions, settings.clone());
     let (tree, digests) = (folder.tree(), folder.digests());
     let sight = blocking(move || Sight::new(project, settings, tree, digests, sessions_read)).await??;
     let (incoming, inbox) = mpsc::unbounded_channel();
@@ -51,7 +61,7 @@ pub async fn look_on(home: &Home, project: Project, settings: &Settings) -> Resu
         onlooker.live(inbox, news).await;
         let _ = ended.send(true);
     });
-    Ok(Handle { incoming, reader: Reader::looking(worktrees, sessions.clone()), sessions, blobs, over })
+    Ok(Handle::new(Local { incoming, queries, over }))
 }
 
 struct Onlooker {

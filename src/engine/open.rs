@@ -13,10 +13,11 @@ use crate::engine::driver::models::{Choice, Models};
 use crate::engine::driver::rounds::{Found, Rounds};
 use crate::engine::driver::{Driver, Incoming, Parts};
 use crate::engine::feed::Feed;
-use crate::engine::handle::Handle;
+use crate::engine::handle::{Handle, Local};
 use crate::engine::machine::{Ground, Input, Limits, Machine, Unapproved};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
+use crate::engine::queries::Queries;
 use crate::engine::reading::Reader;
 use crate::engine::update::{Level, Notice};
 use crate::git::merge::Recovered;
@@ -129,8 +130,15 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     };
     let mut machine = Machine::new(tree, ground, limits, ids.clone());
     machine.set_profiles(Profiles::load(&profile_folders, &settings.profile));
-    let (sessions_reader, blobs) = (store.sessions().clone(), store.blobs().clone());
-    let reader = Reader::new(worktrees.clone(), sessions_reader.clone());
+    let queries = Queries {
+        home: home.clone(),
+        project: project.clone(),
+        settings: settings.clone(),
+        clock: Arc::clone(&clock),
+        reader: Reader::new(worktrees.clone(), store.sessions().clone()),
+        sessions: store.sessions().clone(),
+        blobs: store.blobs().clone(),
+    };
     let parts = Arc::new(Parts {
         project,
         profiles: profile_folders,
@@ -167,7 +175,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         let _ = ended.send(true);
     });
     post.open().await;
-    Ok(Handle { incoming, sessions: sessions_reader, blobs, reader, over })
+    Ok(Handle::new(Local { incoming, queries, over }))
 }
 
 /// Says where work goes if the checkout, in which the root works, is on another branch.

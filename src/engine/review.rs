@@ -32,7 +32,7 @@ pub enum Range {
 }
 
 /// Which difference is wanted, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffWish {
     pub range: Range,
     pub whitespace: Whitespace,
@@ -49,7 +49,7 @@ impl Default for DiffWish {
 }
 
 /// A difference, and of what.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskDiff {
     pub task: TaskId,
     pub range: Range,
@@ -59,7 +59,7 @@ pub struct TaskDiff {
     #[serde(flatten)]
     pub diff: Diff,
     /// The state of the files on the new side, for [`Seen`] and for a review. Nothing: it could not be kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 
@@ -90,44 +90,44 @@ pub fn fingerprint(file: &FileDiff, hunk: &Hunk) -> String {
 }
 
 /// A turn, as one is chosen from a list: oldest first, only those of the conversation as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnView {
     pub turn: TurnId,
     /// Counted from one, over the whole conversation.
     pub number: usize,
     pub at: Timestamp,
     /// What it answered: the first line of the last message that came before it, if one did.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
     /// That message, if the person wrote it: it can be edited and sent again.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     /// The first line of what the agent said.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub said: String,
     /// The tools that it called, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
     /// Those of them that may have changed files.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditView>,
     /// Whether it changed files.
     pub changed: bool,
     /// The state of the files after it, as a git tree, if one was kept by then.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The last event that belongs to it.
     pub event: EventId,
 }
 
 /// A call that may have changed files, as one is chosen from a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditView {
     /// Counted from one, within its turn.
     pub number: usize,
     pub tool: String,
     /// The file or the command.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
 }
 
@@ -149,7 +149,7 @@ pub enum Goal {
 }
 
 /// A checkout that is in the way of a merge, because something in it is not committed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirtySide {
     pub path: PathBuf,
     /// Whether it is the task's own worktree, as opposed to the one that has the target.
@@ -160,7 +160,7 @@ pub struct DirtySide {
 }
 
 /// What bringing a task's work into another branch would do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergePreview {
     pub task: TaskId,
     pub branch: String,
@@ -178,12 +178,12 @@ pub struct MergePreview {
     /// What has to be committed or put away first.
     pub dirty: Vec<DirtySide>,
     /// The checkout that would follow. Nothing: only the branch would move.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<PathBuf>,
     /// The command that checks the work before it is merged.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
     /// Whether the receipt speaks for what would be merged.
     pub fresh: bool,
@@ -206,7 +206,7 @@ impl MergePreview {
 }
 
 /// What a rewind would undo, and what it cannot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewindPreview {
     pub extent: Extent,
     /// Nothing: to before the first turn.
@@ -230,21 +230,21 @@ pub struct RewindPreview {
 }
 
 /// A file that a rewind would change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     pub path: String,
     pub status: FileStatus,
 }
 
 /// A commit in one line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitLine {
     pub id: String,
     pub subject: String,
 }
 
 /// A task that was made in a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreatedTask {
     /// As the agent was told it.
     pub task: String,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use git2::{Index, IndexConflict, IndexEntry, MergeOptions, Oid, Repository};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use crate::model::diff::lossy;
@@ -19,7 +19,7 @@ const FORMAT: u32 = 0o170_000;
 const COMMIT: u32 = 0o160_000;
 
 /// What kind of disagreement it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
     /// Both changed the same lines.
@@ -57,7 +57,7 @@ impl ConflictKind {
 }
 
 /// Some text of one side.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
     pub text: String,
     /// How many bytes it has that are not shown.
@@ -65,7 +65,7 @@ pub struct Excerpt {
 }
 
 /// A file that two branches disagree about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,

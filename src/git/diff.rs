@@ -6,6 +6,8 @@ mod read;
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::{Error, blocking};
 use super::program::Checkout;
 use crate::model::diff::Diff;
@@ -25,7 +27,8 @@ pub enum End {
 }
 
 /// Which differences of white space count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Whitespace {
     #[default]
     Counts,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{EventId, TaskId, Timestamp};
 
 /// What to look for. Nothing in the words is an operator: they are what a person wrote.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Words that must all be there. The start of a word stands for it; a part in double quotes must stand together.
     pub words: String,
@@ -92,7 +92,7 @@ impl fmt::Display for Place {
 }
 
 /// One place where it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     pub task: TaskId,
     /// What the task is called now.
@@ -106,12 +106,12 @@ pub struct Hit {
     /// Where in the excerpt the words stand, in bytes.
     pub marks: Vec<Range<usize>>,
     /// The conversation was taken back to before it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rewound: bool,
 }
 
 /// What was found, best first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     pub hits: Vec<Hit>,
     /// There are more places than were asked for.

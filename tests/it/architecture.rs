@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("provider", &["net", "config", "model", "base"]),
     ("tools", &["process", "net", "config", "model", "base"]),
     ("agent", &["provider", "tools", "store", "git", "process", "config", "model", "base"]),
-    ("engine", &["agent", "provider", "tools", "store", "git", "process", "config", "model", "base"]),
+    ("engine", &["agent", "search", "provider", "tools", "store", "git", "process", "config", "model", "base"]),
     ("theme", &["base"]),
     ("text", &["theme", "model", "base"]),
     ("term", &["base"]),

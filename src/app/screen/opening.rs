@@ -12,9 +12,10 @@ use super::{End, Kept, Options, Screen, surroundings};
 use crate::app::keeper::Keeper;
 use crate::app::latest::Latest;
 use crate::app::themes::Themes;
-use crate::app::{chores, drafts, reviews};
+use crate::app::{drafts, loaders, reviews};
 use crate::base::Fault;
 use crate::engine::Handle;
+use crate::engine::query::ModelSource;
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Level;
 use crate::term::{Options as TermOptions, Terminal};
@@ -99,13 +100,13 @@ impl Opened {
     async fn on(mut self, handle: Handle) -> Result<End, Fault> {
         let looks = self.looks().await;
         let (snapshot, watcher) = handle.look().await?;
+        self.options.settings.models = loaders::models(handle.clone(), ModelSource::Known).await;
         let (model, key_problems) = self.model(snapshot);
         let Self { terminal, options, .. } = self;
         let Looks { theme, mut themes, appearance, zone, problems } = looks;
         let (theme_changed, theme_news) = mpsc::unbounded_channel();
         themes.watch(theme_changed);
         let folder = options.home.project(options.project.id);
-        let finder = chores::Finder::new(&handle, &folder);
         let kept_by_us = options.settings.read_only.is_none();
         let kept = || Kept { drafts: Keeper::new(folder.drafts()), reviews: Keeper::new(folder.reviews()) };
         let (news, answers) = mpsc::unbounded_channel();
@@ -118,7 +119,7 @@ impl Opened {
             terminal,
             watcher,
             kept: kept_by_us.then(kept),
-            finder,
+            searches: Latest::default(),
             files: Latest::default(),
             marked: futures::future::ready(()).boxed().shared(),
             news,

@@ -2,14 +2,14 @@
 //! comes back as news; nothing is decided here.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use futures::FutureExt as _;
 
 use super::errands::Solve;
 use super::{End, News, Screen};
-use crate::app::{chores, drafts};
+use crate::app::{drafts, loaders};
 use crate::base::{Fault, TaskId};
+use crate::engine::query::ModelSource;
 use crate::engine::review::Seen;
 use crate::engine::update::Level;
 use crate::ui::{Effect, Msg, Purpose, Setting};
@@ -21,12 +21,12 @@ impl Screen {
             Effect::Engine { tag, command } => {
                 self.beside(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
             }
-            Effect::LoadPage { task, before, count } => self.beside(chores::page(handle, task, before, count)),
+            Effect::LoadPage { task, before, count } => self.beside(loaders::page(handle, task, before, count)),
             Effect::LoadDiff { task, request } => {
                 let marked = self.marked.clone();
                 self.beside(async move {
                     marked.await;
-                    chores::diff(handle, task, request).await
+                    loaders::diff(handle, task, request).await
                 });
             }
             Effect::LoadTurns { task } => {
@@ -41,11 +41,11 @@ impl Screen {
                 Msg::RewindPreview { task, to, extent, preview }
             }),
             Effect::SolveConflicts { tag, task, goal, how } => self.beside(async move {
-                let prepared = handle.prepare_solving(task, goal).await;
+                let prepared = loaders::draft_conflicts(&handle, task, goal).await;
                 News::Solve(Box::new(Solve { tag, task, goal, how, prepared }))
             }),
             Effect::EditMessage { task, message } => self.beside(async move {
-                match chores::said(handle, task, message).await {
+                match handle.message(task, message).await {
                     Ok(text) => News::Edit(Purpose::Resend(task, message), text),
                     Err(fault) => Msg::Said { level: Level::Error, text: fault.to_string() }.into(),
                 }
@@ -60,12 +60,12 @@ impl Screen {
                     kept.reviews.keep(&notes);
                 }
             }
-            Effect::LoadBlob { task, event, blob } => self.beside(chores::blob(handle, task, event, blob)),
+            Effect::LoadBlob { task, event, blob } => self.beside(loaders::blob(handle, task, event, blob)),
             Effect::ListFiles { task, query } => {
-                self.beside(chores::files(&self.files, self.folder(task), task, query));
+                self.beside(loaders::files(&self.files, handle, task, query));
             }
-            Effect::Attach { task, path } => self.beside(chores::attach(handle, task, path, self.folder(task))),
-            Effect::Search { question } => self.beside(chores::search(self.finder.clone(), question)),
+            Effect::Attach { task, path } => self.beside(loaders::attach(handle, task, path, self.folder(task))),
+            Effect::Search { question } => self.beside(loaders::search(&self.searches, handle, question)),
             Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
             Effect::OpenPager { text, .. } => self.open_pager(&text).await?,
             Effect::Copy { text } => self.copy(text),
@@ -83,16 +83,9 @@ impl Screen {
                 self.watcher = watcher;
                 self.tell(Msg::Snapshot(Box::new(snapshot)));
             }
-            Effect::ListProjects => {
-                let projects = Arc::clone(&self.options.projects);
-                self.beside(async move {
-                    let listed = tokio::task::spawn_blocking(move || projects()).await;
-                    Msg::Projects(listed.unwrap_or_default())
-                });
-            }
+            Effect::ListProjects => self.beside(loaders::projects(handle)),
             Effect::ListModels => {
-                let models = (self.options.models)();
-                self.beside(async move { Msg::Models(models.await) });
+                self.beside(async move { Msg::Models(loaders::models(handle, ModelSource::Endpoint).await) });
             }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
             Effect::SetUp => self.end = Some(End::SetUp),
@@ -122,7 +115,7 @@ impl Screen {
         let (before, handle, news) = (self.marked.clone(), self.handle.clone(), self.news.clone());
         let marking = tokio::spawn(async move {
             before.await;
-            if let Err(fault) = handle.mark_seen(task, seen).await {
+            if let Err(fault) = loaders::mark_seen(handle, task, seen).await {
                 let _ = news.send(Msg::Said { level: Level::Warning, text: fault.to_string() }.into());
             }
         });

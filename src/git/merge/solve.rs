@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use git2::{FileMode, Index, IndexConflict, IndexEntry, MergeFileInput, MergeFileOptions, Repository};
+use serde::{Deserialize, Serialize};
 
 use super::tip;
 use crate::base::{TaskId, text};
@@ -36,7 +37,7 @@ const LONGEST_MARK: u16 = 64;
 const STAGE: u16 = 0x3000;
 
 /// What the person has to look at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Solving {
     /// The files to open, in this order.
     pub files: Vec<PathBuf>,

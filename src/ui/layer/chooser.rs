@@ -1,9 +1,9 @@
 //! A list that narrows while one types: palette, help, projects, colours, places for a task.
 
+use crate::base::fuzzy::{Fuzzy, Names};
 use crate::base::{ProjectId, TaskId, TurnId};
 use crate::engine::review::Range;
 use crate::model::task::Colour;
-use crate::text::fuzzy::{Fuzzy, Names};
 use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;

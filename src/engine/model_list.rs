@@ -1,33 +1,39 @@
-//! The models that can be chosen for a project: what its endpoint lists, and until that is known what is known anyway.
-//! Chooses nothing.
+//! The models that can be chosen for a project. Chooses nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::setup::{Offered, offered};
-use crate::base::Clock;
+use crate::base::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::config::settings::{AuthGroup, Provider};
 use crate::engine::models::{Choice, Models};
+use crate::engine::query::{ModelOffer, ModelSource};
 use crate::provider::Catalogue;
 use crate::provider::http::Timeouts;
 
-/// How long an endpoint may take to begin with its list.
+/// How long an endpoint may take to begin its list.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Returns the models that are known without asking: those of the settings, and those of the built-in table that the
-/// endpoint of the root may have.
-pub fn known(settings: &Settings) -> Vec<Offered> {
-    let group = settings.root_auth().ok().map(|(_, group)| group);
-    let fitting = |model: &&str| !settings.models.contains_key(*model) && may_have(group, model);
-    let described = settings.models.keys().cloned();
-    let models = described.chain(Catalogue::shipped().filter(fitting).map(str::to_owned));
-    let facts = Models::new(settings.clone(), Choice::default(), Arc::new(crate::base::SystemClock));
-    models.map(|model| offered(&model, facts.facts(&model, Vec::new()).ok())).collect()
+/// Returns the models from one of the two sources.
+pub async fn models(settings: &Settings, from: ModelSource, clock: Arc<dyn Clock>) -> Vec<ModelOffer> {
+    match from {
+        ModelSource::Known => known(settings),
+        ModelSource::Endpoint => listed(settings.clone(), clock).await,
+    }
 }
 
-/// Asks the endpoint of the root which models it has. None: it did not tell.
-pub async fn ask(settings: Settings, clock: Arc<dyn Clock>) -> Vec<Offered> {
+/// Returns the models of the settings, then those of the built-in table that the root's endpoint may have.
+fn known(settings: &Settings) -> Vec<ModelOffer> {
+    let group = settings.root_auth().ok().map(|(_, group)| group);
+    let fits = |model: &&str| !settings.models.contains_key(*model) && may_have(group, model);
+    let described = settings.models.keys().cloned();
+    let models = described.chain(Catalogue::shipped().filter(fits).map(str::to_owned));
+    let facts = Models::new(settings.clone(), Choice::default(), Arc::new(SystemClock));
+    models.map(|model| ModelOffer::new(&model, facts.facts(&model, Vec::new()).ok())).collect()
+}
+
+/// Asks the root's endpoint for its models. Empty if it does not answer.
+async fn listed(settings: Settings, clock: Arc<dyn Clock>) -> Vec<ModelOffer> {
     let name = match settings.root_auth() {
         Ok((name, group)) if group.provider != Provider::Scripted => name.to_owned(),
         Ok(_) | Err(_) => return Vec::new(),
@@ -36,8 +42,8 @@ pub async fn ask(settings: Settings, clock: Arc<dyn Clock>) -> Vec<Offered> {
     let models = Models::new(settings, Choice::default(), clock).patience(timeouts);
     match models.ask(&name).await {
         Ok(listed) => {
-            let of = |model: &str| offered(model, models.facts(model, listed.clone()).ok());
-            listed.iter().map(|listed| of(&listed.id)).collect()
+            let offer = |model: &str| ModelOffer::new(model, models.facts(model, listed.clone()).ok());
+            listed.iter().map(|listed| offer(&listed.id)).collect()
         }
         Err(error) => {
             tracing::info!(%error, "the endpoint does not list its models");
@@ -46,7 +52,7 @@ pub async fn ask(settings: Settings, clock: Arc<dyn Clock>) -> Vec<Offered> {
     }
 }
 
-/// Tells whether an endpoint may have a model of the built-in table, as far as its name tells.
+/// Returns whether an endpoint may have a model of the built-in table, judging by its name.
 fn may_have(group: Option<&AuthGroup>, model: &str) -> bool {
     let anthropic = model.starts_with("claude");
     let numbered = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
@@ -61,5 +67,5 @@ fn may_have(group: Option<&AuthGroup>, model: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "models_tests.rs"]
+#[path = "model_list_tests.rs"]
 mod tests;

@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use super::*;
-use crate::base::SystemClock;
 use crate::config::{Environment, Layer, LayerFile, merge};
 
 fn settings(text: &str) -> Settings {
@@ -9,35 +8,35 @@ fn settings(text: &str) -> Settings {
     merge(&Environment::default(), &[file]).unwrap().settings
 }
 
-fn names(models: &[Offered]) -> Vec<&str> {
+fn names(models: &[ModelOffer]) -> Vec<&str> {
     models.iter().map(|model| model.id.as_str()).collect()
 }
 
 #[test]
-fn only_what_the_vendor_has_is_offered() {
+fn only_models_of_the_vendor_are_offered() {
     let anthropic = known(&settings(r#"{"authGroups":{"main":{"provider":"anthropic","apiKey":"k"}}}"#));
     assert!(names(&anthropic).contains(&"claude-sonnet-4-6"), "{:?}", names(&anthropic));
     assert!(names(&anthropic).iter().all(|id| id.starts_with("claude")), "{:?}", names(&anthropic));
     let openai = known(&settings(r#"{"authGroups":{"main":{"provider":"openai","apiKey":"k"}}}"#));
     assert!(names(&openai).contains(&"gpt-5.2") && names(&openai).contains(&"o3"), "{:?}", names(&openai));
     assert!(!names(&openai).iter().any(|id| id.contains("oss") || id.contains("claude")), "{:?}", names(&openai));
-    assert!(anthropic.iter().all(|model| model.windowed && model.note.contains('k')), "{anthropic:?}");
+    assert!(anthropic.iter().all(|model| model.window.is_some()), "{anthropic:?}");
 }
 
 #[test]
-fn what_the_settings_describe_comes_first_and_once() {
+fn models_of_the_settings_come_first_and_once() {
     let text = r#"{"authGroups":{"main":{"provider":"anthropic","apiKey":"k"}},
         "models":{"home-made":{"window":32000},"claude-opus-4-7":{"window":5000}}}"#;
     let models = known(&settings(text));
     assert_eq!(names(&models)[..2], ["claude-opus-4-7", "home-made"]);
-    assert_eq!((models[0].note.starts_with("5k"), models[1].note.as_str()), (true, "32k"));
+    assert_eq!((models[0].window, models[1].window), (Some(5_000), Some(32_000)));
     assert_eq!(names(&models).iter().filter(|id| **id == "claude-opus-4-7").count(), 1);
 }
 
 #[tokio::test]
-async fn nobody_is_asked_where_nothing_is_set_up_or_the_model_is_a_script() {
+async fn no_endpoint_is_asked_without_set_up_or_for_a_script() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    assert_eq!(ask(settings("{}"), Arc::clone(&clock)).await, []);
+    assert_eq!(models(&settings("{}"), ModelSource::Endpoint, Arc::clone(&clock)).await, []);
     let scripted = r#"{"authGroups":{"main":{"provider":"scripted","script":"/none.json"}}}"#;
-    assert_eq!(ask(settings(scripted), clock).await, []);
+    assert_eq!(models(&settings(scripted), ModelSource::Endpoint, clock).await, []);
 }

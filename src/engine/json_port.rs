@@ -1,0 +1,57 @@
+//! A port for tests that sends everything through JSON bytes, as a connection between processes would.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::base::Fault;
+use crate::engine::command::{Command, Outcome};
+use crate::engine::feed::{Feed, Watcher};
+use crate::engine::handle::{Handle, Port};
+use crate::engine::query::{Answer, Query};
+use crate::engine::snapshot::Snapshot;
+use crate::engine::update::Update;
+
+/// Reaches the engine of another handle.
+pub struct JsonPort(pub Handle);
+
+/// Returns a value as the other side of a connection would read it.
+pub fn through_json<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let bytes = serde_json::to_vec(value).unwrap();
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
+}
+
+impl Port for JsonPort {
+    fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>> {
+        async move { through_json(&self.0.command(through_json(&command)).await) }.boxed()
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+        async move { through_json(&self.0.query(through_json(&query)).await) }.boxed()
+    }
+
+    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+        async move {
+            let (snapshot, mut watcher) = self.0.look().await?;
+            let feed = Feed::default();
+            let copy = feed.watch();
+            tokio::spawn(async move {
+                loop {
+                    let update = watcher.next().await;
+                    let ended = matches!(update, Update::Ended);
+                    feed.tell(&through_json(&update));
+                    if ended {
+                        break;
+                    }
+                }
+            });
+            Ok((through_json(&snapshot), copy))
+        }
+        .boxed()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        self.0.ended().boxed()
+    }
+}

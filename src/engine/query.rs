@@ -1,0 +1,212 @@
+//! Everything that a front end reads of a project, as plain data: a [`Query`] and its [`Answer`].
+//!
+//! Commands change, queries only read. Both can be sent as JSON, so that a screen needs no file of the project.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::base::{EventId, Fault, MessageId, ProjectId, TaskId, TurnId};
+use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
+use crate::model::TaskNode;
+use crate::model::content::BlobId;
+use crate::model::event::Event;
+use crate::model::search::{Found, Question};
+use crate::provider::Facts;
+
+/// A question about a project.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "query", rename_all = "snake_case")]
+pub enum Query {
+    /// Up to `count` events of a session before one of them, or the last ones.
+    Page {
+        task: TaskId,
+        before: Option<EventId>,
+        count: usize,
+    },
+    /// The text of a message that was sent to a task.
+    Message {
+        task: TaskId,
+        message: MessageId,
+    },
+    Blob {
+        blob: BlobId,
+    },
+    Diff {
+        task: TaskId,
+        wish: DiffWish,
+    },
+    /// The turns of a task's conversation, oldest first.
+    Turns {
+        task: TaskId,
+    },
+    /// What merging a task's branch would do.
+    MergePreview {
+        task: TaskId,
+        into: Goal,
+    },
+    /// What a rewind to after a turn would undo. `None`: to before the first turn.
+    RewindPreview {
+        task: TaskId,
+        to: Option<TurnId>,
+        extent: Extent,
+    },
+    /// What the user has seen of a task's work.
+    Seen {
+        task: TaskId,
+    },
+    /// The paths in a task's worktree that match `words` best.
+    Files {
+        task: TaskId,
+        words: String,
+        limit: usize,
+    },
+    /// Text in all tasks of the project.
+    Search {
+        question: Question,
+    },
+    /// Tasks that were deleted and can be restored, oldest first.
+    DeletedTasks,
+    /// The models that can be chosen: those that are known, or those that the root's endpoint lists.
+    Models {
+        from: ModelSource,
+    },
+    /// The projects of this data folder.
+    Projects,
+}
+
+impl Query {
+    /// Returns the task whose worktree has to be known to answer.
+    pub(in crate::engine) fn worktree_of(&self) -> Option<TaskId> {
+        match self {
+            Self::Diff { task, .. }
+            | Self::MergePreview { task, .. }
+            | Self::RewindPreview { task, .. }
+            | Self::Files { task, .. } => Some(*task),
+            Self::Page { .. }
+            | Self::Message { .. }
+            | Self::Blob { .. }
+            | Self::Turns { .. }
+            | Self::Seen { .. }
+            | Self::Search { .. }
+            | Self::DeletedTasks
+            | Self::Models { .. }
+            | Self::Projects => None,
+        }
+    }
+}
+
+/// The answer to the [`Query`] of the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", content = "data", rename_all = "snake_case")]
+pub enum Answer {
+    Page(Page),
+    Message(String),
+    Blob(Bytes),
+    Diff(Box<TaskDiff>),
+    Turns(Vec<TurnView>),
+    MergePreview(Box<MergePreview>),
+    RewindPreview(Box<RewindPreview>),
+    Seen(Seen),
+    Files(Vec<String>),
+    Search(Found),
+    DeletedTasks(Vec<TaskNode>),
+    Models(Vec<ModelOffer>),
+    Projects(Vec<ProjectEntry>),
+}
+
+/// Events of a session, oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    pub events: Vec<Event>,
+    /// Whether there are older ones.
+    pub more: bool,
+}
+
+/// Where a list of models comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelSource {
+    /// The settings and the built-in table. Needs no network.
+    Known,
+    /// The endpoint. Empty if it does not answer.
+    Endpoint,
+}
+
+/// A model that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelOffer {
+    pub id: String,
+    /// The context window in tokens, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// The price of input and output in micro-dollars per million tokens, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<(u64, u64)>,
+}
+
+impl ModelOffer {
+    pub fn new(id: &str, facts: Option<Facts>) -> Self {
+        let price = facts.and_then(|facts| facts.prices).map(|prices| (prices.input, prices.output));
+        Self { id: id.to_owned(), window: facts.map(|facts| facts.window), price }
+    }
+}
+
+/// A project of this data folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectEntry {
+    pub id: ProjectId,
+    pub name: String,
+    pub path: String,
+    /// Whether a process works on it.
+    pub open: bool,
+}
+
+/// Bytes, written as base64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD.decode(text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Returns the payload of an answer, or a fault if it is the answer to another query.
+macro_rules! expect_answer {
+    ($answer:expr, $name:ident) => {
+        match $answer {
+            $crate::engine::query::Answer::$name(data) => Ok(data),
+            other => Err($crate::engine::query::mismatch(stringify!($name), &other)),
+        }
+    };
+}
+pub(in crate::engine) use expect_answer;
+
+/// Returns the fault for an answer to another query than the one that was asked.
+pub(in crate::engine) fn mismatch(wanted: &str, got: &Answer) -> Fault {
+    let got = match got {
+        Answer::Page(_) => "Page",
+        Answer::Message(_) => "Message",
+        Answer::Blob(_) => "Blob",
+        Answer::Diff(_) => "Diff",
+        Answer::Turns(_) => "Turns",
+        Answer::MergePreview(_) => "MergePreview",
+        Answer::RewindPreview(_) => "RewindPreview",
+        Answer::Seen(_) => "Seen",
+        Answer::Files(_) => "Files",
+        Answer::Search(_) => "Search",
+        Answer::DeletedTasks(_) => "DeletedTasks",
+        Answer::Models(_) => "Models",
+        Answer::Projects(_) => "Projects",
+    };
+    Fault::internal(format!("the engine answered a {wanted} query with {got}"))
+}
