@@ -11,9 +11,11 @@ pub mod fuzzy;
 pub mod id;
 pub mod json;
 pub mod keys;
+pub mod known_secrets;
 pub mod money;
 pub mod sanitize;
 pub mod secret;
+pub mod secret_shape;
 pub mod text;
 
 pub use clock::{Clock, SystemClock, Timestamp};

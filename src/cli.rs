@@ -19,6 +19,7 @@ mod gc;
 mod help;
 mod import;
 mod init;
+mod inside;
 mod log;
 mod looks;
 mod mcp;
@@ -43,7 +44,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::base::FaultKind;
+use crate::base::{FaultKind, known_secrets};
+use crate::process::environment;
 use console::{Console, Failure};
 
 /// The version, with the commit of a release.
@@ -135,6 +137,8 @@ mod exit {
     pub const WAITING: u8 = 2;
     /// The command, or the configuration, cannot work as it is.
     pub const USAGE: u8 = 3;
+    /// An agent's process asked for something that only the user may do.
+    pub const REFUSED: u8 = 4;
 }
 
 /// Runs the program.
@@ -148,10 +152,15 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    known_secrets::remember(environment::secret_values(std::env::vars_os()));
+    let mut console = Console::new();
     if let Ok(home) = place::home() {
         diary::start(&home);
+        if let Some(refusal) = inside::refusal(&home, cli.command.as_ref()) {
+            console.fault(&refusal);
+            return ExitCode::from(exit::REFUSED);
+        }
     }
-    let mut console = Console::new();
     let place = place::Here::new(cli.project);
     let done = match cli.command {
         None if cli.plain => plain::run(&mut console, &place),

@@ -18,6 +18,7 @@ pub mod read;
 pub mod recurring;
 pub mod reference;
 pub mod schema;
+pub mod secret_places;
 pub mod settings;
 pub mod setup_hook;
 pub mod show;

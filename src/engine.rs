@@ -17,12 +17,14 @@ mod onlooker;
 pub mod open;
 mod post;
 pub mod profiles;
+pub mod projects;
 pub mod queries;
 pub mod query;
 mod reading;
 pub mod recall;
 pub mod request;
 pub mod review;
+pub mod secrets;
 pub mod snapshot;
 #[cfg(test)]
 pub mod staged;

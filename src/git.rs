@@ -10,38 +10,47 @@
 //! - [`include::copy`]: ignored files that a new worktree gets.
 //! - [`Worktrees`] again: `take_snapshot`, `snapshots`, `put_back`, `prune_snapshots` (see [`snapshot`]), and `preview`,
 //!   `land`, `undo_landing`, `recover_landings` (see [`merge`]); `break_locks`, what a killed process left on refs.
+//!   `mend_torn`: what a loss of power left half written (see [`torn`]).
 //! - [`diff`]: `between`, `since_base`; [`radar::Radar`]: which live branches would conflict.
 //! - [`health`]: whether git is new enough, knows the person, and is not locked.
+//! - [`repo_file`]: reads and creates files of a repository that Matrix itself uses, links and devices refused.
 //! - [`hooks::folders`]: where git would find hooks among the files of a checkout.
 //! - [`AgentGit`]: git in the environment of agents' processes.
 
 pub mod agent_env;
+mod anchor;
 pub mod branch;
 mod capture;
 pub mod commit;
 mod conflict;
 pub mod diff;
+mod dir;
 mod entry;
 mod error;
+mod exec_settings;
 pub mod fresh;
 mod glance;
 pub mod health;
 pub mod hooks;
 pub mod include;
 mod last_kept;
+mod library;
 mod locks;
 pub mod merge;
 pub mod place;
 mod program;
 pub mod radar;
 mod refs;
+pub mod repo_file;
 mod seen;
 mod situation;
 mod smudge;
 pub mod snapshot;
 pub mod status;
 pub(crate) mod step;
+pub mod torn;
 pub mod tree;
+pub mod union;
 pub mod worktree;
 mod worktree_files;
 

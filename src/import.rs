@@ -23,7 +23,7 @@ use crate::base::Timestamp;
 
 pub use find::{Homes, Wanted, candidates};
 pub use item::{Item, Picture, What};
-pub use shelve::{Fate, Shelved, fate, shelve};
+pub use shelve::{Fate, Shelved, fate, shelve, tasks};
 
 /// Whose sessions they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -14,6 +14,7 @@ mod hangup;
 mod harden;
 mod leader;
 mod lent;
+pub mod lineage;
 pub mod orphans;
 pub mod output;
 mod record;
@@ -26,7 +27,7 @@ pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, conve
 pub use end::{GRACE, end_marked};
 pub use environment::Environment;
 pub use hangup::outlives_terminal;
-pub use harden::hide_own_memory;
+pub use harden::{hide_own_memory, is_root};
 pub use lent::{hand_text, on_terminal};
 pub use orphans::{Ended, end_own, left, sweep};
 pub use output::{Capture, Glimpse};

@@ -160,7 +160,7 @@ fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {
 }
 
 /// Returns the beginning and the end of a text, and how much is missing between them.
-fn ends(whole: &str, bytes: usize) -> String {
+pub fn ends(whole: &str, bytes: usize) -> String {
     if whole.len() <= bytes {
         return whole.to_owned();
     }

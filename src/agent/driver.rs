@@ -53,8 +53,8 @@ pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub gate: Arc<Gate>,
     pub facts: Facts,
-    /// What is known of other models, should the person choose one.
-    pub catalogue: Catalogue,
+    /// What is known of models once their endpoint has said it. `None` if it has, or will not.
+    pub late_catalogue: Option<BoxFuture<'static, Option<Catalogue>>>,
     pub tools: tools::Context,
     pub preparer: Arc<dyn Preparer>,
     /// Nothing: states of files are not kept.
@@ -167,6 +167,16 @@ fn spawned(work: BoxFuture<'static, ()>) -> Shared<BoxFuture<'static, ()>> {
     .shared()
 }
 
+/// Waits for what comes late, or for ever if nothing does.
+async fn arrival(late: &mut Option<BoxFuture<'static, Option<Catalogue>>>) -> Option<Catalogue> {
+    let arrived = match late {
+        Some(late) => late.await,
+        None => std::future::pending().await,
+    };
+    *late = None;
+    arrived
+}
+
 struct Run {
     setup: Setup,
     machine: Machine,
@@ -219,6 +229,7 @@ impl Run {
                     self.step(input);
                 },
                 Some(completion) = self.setup.completions.recv() => self.report(completion),
+                catalogue = arrival(&mut self.setup.late_catalogue) => self.learn(catalogue),
             }
         }
     }
@@ -411,30 +422,30 @@ impl Run {
 
     fn run_tools(&mut self, calls: Vec<ToolUse>) {
         self.tools_cancel = CancellationToken::new();
-        let changes = |call: &ToolUse| {
+        let effect = |call: &ToolUse| {
             let tool = self.setup.tools.registry.get(&call.name);
-            tool.is_none_or(|tool| tool.effect() != tools::Effect::Reads)
+            tool.map_or(tools::Effect::Opaque, |tool| tool.effect())
         };
-        self.touched |= calls.iter().any(changes);
-        let mut last_in_order: Option<oneshot::Receiver<()>> = None;
-        for call in calls {
+        let effects: Vec<tools::Effect> = calls.iter().map(effect).collect();
+        self.touched |= effects.iter().any(|effect| *effect != tools::Effect::Reads);
+        let mut ends: Vec<Shared<BoxFuture<'static, ()>>> = Vec::with_capacity(calls.len());
+        for (call, predecessors) in calls.into_iter().zip(tools::predecessors(&effects)) {
             let mut context = self.setup.tools.clone();
             context.tokens.interrupt = self.tools_cancel.clone();
             let (id, name) = (call.call.clone(), call.name.clone());
             // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
             // Nor may it go on when the run is gone and nobody will ever hear of it.
             let kept = self.keeping.clone();
-            let (through, next) = oneshot::channel();
-            let before = tools::names::keeps_order(&name).then(|| last_in_order.replace(next)).flatten();
+            let before: Vec<_> = predecessors.into_iter().map(|position| ends[position].clone()).collect();
+            let (ended, end) = oneshot::channel::<()>();
+            // A call that ends without a word has ended all the same.
+            ends.push(end.map(drop).boxed().shared());
             let running = AbortOnDropHandle::new(tokio::spawn(async move {
                 let ready = async {
                     if let Some(kept) = kept {
                         kept.await;
                     }
-                    // Gone without a word is as good as through.
-                    if let Some(before) = before {
-                        let _ = before.await;
-                    }
+                    futures::future::join_all(before).await;
                 };
                 // One that is cut short before its turn comes is not run: that is looked at before anything else.
                 tokio::select! {
@@ -442,7 +453,7 @@ impl Run {
                     () = context.tokens.cancelled() => {}
                 }
                 let reply = tools::execute(&call, &context).await;
-                drop(through);
+                drop(ended);
                 reply
             }));
             let finished = async move {

@@ -30,6 +30,7 @@ use crate::model::event::{AskWithdrawn, Body, Event, Exit, InterruptReason, RunE
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Message, Source};
+use crate::provider::Catalogue;
 
 /// One run of one task.
 #[derive(Debug)]
@@ -73,6 +74,10 @@ struct Tries {
     /// Responses in a row that said nothing, or stopped at a limit.
     unfinished: u32,
     bad_summaries: u32,
+    /// Compactions in a row that the next one followed within a few responses.
+    hasty_compactions: u32,
+    /// Responses since the last compaction of this run, `None` before the first.
+    since_compaction: Option<u32>,
     /// A compaction was made, or given up, and the context has not been sent since.
     compacted: bool,
     counted: bool,
@@ -179,6 +184,15 @@ impl Machine {
     /// Takes note that another model, with another window, is used from now on.
     pub fn use_window(&mut self, window: u64) {
         self.limits.window = Some(window);
+    }
+
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.limits.catalogue
+    }
+
+    /// Takes over what is known of models by now.
+    pub fn use_catalogue(&mut self, catalogue: Catalogue) {
+        self.limits.catalogue = catalogue;
     }
 
     /// Returns about how many tokens the next request has.
@@ -353,8 +367,8 @@ impl Machine {
             bodies.extend(self.drop_wishes());
             return self.save(bodies, Then::Advance);
         }
-        if let Some((ask, about, answer)) = self.standing_decision() {
-            return self.answered(now, ask, about, &answer);
+        if let Some((ask, about, answer, decided)) = self.standing_decision() {
+            return self.answered(now, ask, about, &answer, decided);
         }
         if let Some((ask, about)) = self.standing_ask() {
             return self.settle_standing(ask, about);

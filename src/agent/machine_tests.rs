@@ -14,6 +14,8 @@ mod asks;
 mod budget;
 #[path = "machine_tests/cut_short.rs"]
 mod cut_short;
+#[path = "machine_tests/loops.rs"]
+mod loops;
 #[path = "machine_tests/messages.rs"]
 mod messages;
 #[path = "machine_tests/overfull.rs"]

@@ -2,7 +2,6 @@
 //!
 //! Read anew at every segment, so that after a compaction an agent sees the memory and the guides as they are now.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +11,7 @@ use crate::agent::driver::Preparer;
 use crate::agent::machine::Prepared;
 use crate::agent::prompt::{self, Card, Guide};
 use crate::base::{Clock, IdSource, MessageId};
+use crate::git::repo_file;
 use crate::model::event::SessionConfig;
 use crate::model::message::{Message, Source};
 use crate::tools::{Cwd, Registry};
@@ -84,13 +84,14 @@ impl WorktreePreparer {
     async fn work_context(&self) -> Message {
         let worktree = self.worktree.clone();
         let read = tokio::task::spawn_blocking(move || {
-            let guide = GUIDES.iter().find_map(|name| read_guide(&worktree, name));
-            (read_guide(&worktree, MEMORY), guide)
+            let mut refused = Vec::new();
+            let guide = GUIDES.iter().find_map(|name| read_guide(&worktree, name, &mut refused));
+            (read_guide(&worktree, MEMORY, &mut refused), guide, refused)
         });
-        let (memory, guide) = read.await.unwrap_or_default();
+        let (memory, guide, refused) = read.await.unwrap_or_default();
         let mut body = prompt::work_context(&self.card, memory.as_ref(), guide.as_slice());
         let of_tools = self.last_tools().as_ref().map(|tools| tools.notes.clone()).unwrap_or_default();
-        for note in self.notes.iter().chain(&of_tools).chain(&self.cwd.notice()) {
+        for note in self.notes.iter().chain(&refused).chain(&of_tools).chain(&self.cwd.notice()) {
             body.push_str("\n\n");
             body.push_str(note);
         }
@@ -104,19 +105,15 @@ impl WorktreePreparer {
     }
 }
 
-/// Returns a text of the worktree. What cannot be read as text is passed over: it is no guide.
-fn read_guide(worktree: &Path, name: &str) -> Option<Guide> {
-    // A link must not lead the model to a file that the repository does not have.
-    let path = std::fs::canonicalize(worktree.join(name)).ok()?;
-    if !path.starts_with(std::fs::canonicalize(worktree).ok()?) {
-        return None;
-    }
-    let file = std::fs::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(READ_BYTES).read_to_end(&mut bytes).ok()?;
+/// Returns a text of the worktree. One that is refused is reported in `refused` and passed over.
+fn read_guide(worktree: &Path, name: &str, refused: &mut Vec<String>) -> Option<Guide> {
+    let bytes = match repo_file::read_start(worktree, Path::new(name), READ_BYTES) {
+        Ok(bytes) => bytes?,
+        Err(error) => {
+            refused.push(format!("[{error}]"));
+            return None;
+        }
+    };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     (!text.trim().is_empty()).then(|| Guide { name: name.to_owned(), text })
 }

@@ -15,6 +15,9 @@ pub const MEMORY_BYTES: usize = 24_000;
 /// The same for each of the repository's own guides.
 pub const GUIDE_BYTES: usize = 16_000;
 
+/// How the first line of a work context says where the agent works.
+pub const WORKING_DIRECTORY: &str = "Working directory: ";
+
 /// A task as its agent learns of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
@@ -43,12 +46,11 @@ pub fn system(own: &str) -> SystemPrompt {
 
 /// Returns the body of the message that opens a segment: the task's card, memory, guides.
 pub fn work_context(card: &Card, memory: Option<&Guide>, guides: &[Guide]) -> String {
-    let mut out = String::new();
+    let mut out = format!("{WORKING_DIRECTORY}{}\n", card.folder.display());
     let mut line = |key: &str, value: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{key}: {value}");
     };
-    line("Working directory", &card.folder.display().to_string());
     line("Branch", card.branch.as_deref().unwrap_or("the project's base branch"));
     line("Task", &format!("{} ({})", one_line(&card.title), card.task));
     match &card.above {

@@ -43,9 +43,9 @@ impl Resume {
     /// sleeping agents makes no call and starts no process.
     pub fn owes_work(&self, state: &SessionState) -> bool {
         // What the person stopped stays stopped, until somebody says something after that.
-        let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED).map(|last| last.event.ulid());
-        let heeded = |message: &Message| stop.is_none_or(|stop| message.id.ulid() > stop);
-        let spoken_to = state.messages.iter().any(|message| message.from.wakes() && heeded(message));
+        let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED);
+        let heeded = |message: &Message| stop.is_none_or(|stop| stop.precedes(message));
+        let spoken_to = state.messages.iter().any(|message| state.is_called_by(message) && heeded(message));
         if spoken_to || !state.decisions.is_empty() {
             return true;
         }
@@ -53,8 +53,8 @@ impl Resume {
         if state.asks.iter().any(|ask| About::of(ask).is_some()) {
             return false;
         }
-        // Whoever slept until a process ended has to be told that it is gone.
-        if !state.background.is_empty() {
+        // Whoever slept until a process ended has to be told that it is gone. An ended task waits for nothing.
+        if !state.background.is_empty() && !state.is_ended() {
             return true;
         }
         let cut_short = state.messages.iter().any(|message| message.from == Source::Interrupt);

@@ -51,6 +51,7 @@ pub(super) fn result(id: &str, text: &str) -> ToolResult {
         images: Vec::new(),
         full: None,
         background: None,
+        ended: None,
         cwd: None,
         duration_ms: 1,
     }

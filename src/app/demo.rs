@@ -79,6 +79,7 @@ impl Stage {
             path: top.clone(),
             base_branch: BRANCH.to_owned(),
             created_at: SystemClock.now(),
+            former: Vec::new(),
             extra: serde_json::Map::new(),
         };
         let stage = Self { _folder: made, home, project };

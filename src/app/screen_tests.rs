@@ -85,6 +85,7 @@ impl Stage {
             path: top,
             base_branch: "main".to_owned(),
             created_at: clock.now(),
+            former: Vec::new(),
             extra: serde_json::Map::new(),
         };
         let worktrees = Worktrees::open(&project.path, &home.project(project.id).worktrees(), None).await.unwrap();

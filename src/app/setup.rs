@@ -205,6 +205,7 @@ fn trouble(attempt: &Attempt, error: &ApiError) -> String {
         | ErrorClass::Overloaded
         | ErrorClass::Server
         | ErrorClass::Truncated
+        | ErrorClass::Runaway
         | ErrorClass::InvalidRequest
         | ErrorClass::ContextOverflow
         | ErrorClass::UnknownModel

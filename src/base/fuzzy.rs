@@ -26,6 +26,9 @@ pub struct Hit {
     pub letters: Vec<Range<usize>>,
 }
 
+/// A text of more words is a sentence and not a name.
+const MOST_NAME_WORDS: usize = 3;
+
 /// A matcher with its scratch memory.
 #[derive(Debug)]
 pub struct Fuzzy {
@@ -105,12 +108,14 @@ impl Fuzzy {
     }
 }
 
-/// Returns what is before the colon of a palette entry, or the whole path.
+/// Returns the part of a text that is matched fuzzily: the name of a palette entry, a short text, a path. Empty for a
+/// sentence.
 fn name_of(names: Names, text: &str) -> &str {
-    match names {
+    let name = match names {
+        Names::Paths => return text,
         Names::Words => text.split_once(':').map_or(text, |(name, _)| name),
-        Names::Paths => text,
-    }
+    };
+    if name.split_whitespace().nth(MOST_NAME_WORDS).is_none() { name } else { "" }
 }
 
 /// Turns positions of graphemes into byte ranges, neighbours joined.

@@ -21,6 +21,10 @@ impl MicroUsd {
         (0.0..=1e18).contains(&micros).then_some(Self(micros as u64))
     }
 
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

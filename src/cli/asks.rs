@@ -7,6 +7,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, home};
 use crate::cli::tree::load;
 use crate::model::Ask;
+use crate::model::ask::AskMode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -62,7 +63,23 @@ pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure
     for (choice, number) in ask.choices.iter().zip(1..) {
         console.line(&format!("    {number}. {choice}"))?;
     }
+    for line in terms(ask) {
+        console.line(&format!("    {line}"))?;
+    }
     console.line(&format!("    {}", how(ask)))
+}
+
+/// Returns whether work waits for the answer, and what happens if there is none.
+fn terms(ask: &Ask) -> Vec<String> {
+    let mode = match ask.mode {
+        AskMode::Blocks => "The task waits for the answer.",
+        AskMode::Continues => "The task goes on meanwhile.",
+    };
+    let default = ask.default.as_ref().map(|default| match ask.deadline {
+        Some(at) => format!("Default: {default} (taken at {} if nobody answers)", at.to_seconds_string()),
+        None => format!("Default: {default} (only if you choose it: there is no deadline)"),
+    });
+    std::iter::once(mode.to_owned()).chain(default).collect()
 }
 
 /// Returns the command that answers a question.

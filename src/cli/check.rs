@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use crate::base::{Clock, Fault, ProjectId, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
+use crate::cli::inside::Reach;
 use crate::cli::place::{self, Here, home, registry, the_disk};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::config::{Layer, LayerFile, Severity as ConfigSeverity, holds_secret};
+use crate::engine::projects::{self, Lost};
 use crate::model::Project;
 use crate::store::StoreError;
 use crate::store::check::{Outcome as Mended, Places, Repair, Report, Severity, check};
@@ -26,20 +28,25 @@ pub struct Args {
     all: bool,
 }
 
+impl Args {
+    /// Returns what the command does to tasks and files.
+    pub fn reach(&self) -> Reach {
+        Reach::changes(self.repair)
+    }
+}
+
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let home = home()?;
+    let mut problems = check_registry(console, here, &home, args.repair)?;
     let listed = registry(&home).list();
     let files = match &listed {
         Ok(_) => here.config_files(&home)?,
         Err(_) => here.shared_config_files(&home)?,
     };
-    let mut problems = check_settings(console, files, args.repair)?;
+    problems |= check_settings(console, files, args.repair)?;
     let folders = match listed {
         Ok(listed) => registered(console, here, &home, listed, args.all)?,
-        Err(error) => {
-            problems = true;
-            unlisted(console, &home, error)?
-        }
+        Err(_) => unlisted(&home)?,
     };
     for folder in &folders {
         problems |= match check_project(console, folder, args.repair) {
@@ -71,7 +78,7 @@ fn registered(
     listed: Vec<Project>,
     all: bool,
 ) -> Result<Vec<Checked>, Failure> {
-    let located = if all { None } else { here.try_located(home)? };
+    let located = if all { None } else { here.peek(home)? };
     if let (None, false, false, Ok(place)) = (&located, all, listed.is_empty(), here.repository()) {
         console.line(&format!(
             "note: {} is not registered yet (`mxd init` does that); these are the projects that are",
@@ -90,24 +97,78 @@ fn registered(
     Ok(projects.into_iter().map(checked).collect())
 }
 
-/// Says what is wrong with the list of projects, and returns those whose data there is all the same.
-fn unlisted(console: &mut Console, home: &Home, error: StoreError) -> Result<Vec<Checked>, Failure> {
-    let fault = Fault::from(error);
-    console.line(&format!("error: {}", fault.message))?;
-    fault.hints.iter().try_for_each(|hint| console.line(&format!("  hint: {hint}")))?;
-    let entries = fs::read_dir(home.project_folders()).into_iter().flatten().flatten();
-    let mut ids: Vec<ProjectId> =
-        entries.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok())).collect();
-    ids.sort();
-    let checked = |id: ProjectId| Checked { name: id.to_string(), repository: None, folder: home.project(id) };
-    Ok(ids.into_iter().map(checked).collect())
+/// Returns the projects that have a folder, where the registry cannot say which there are.
+fn unlisted(home: &Home) -> Result<Vec<Checked>, Failure> {
+    let checked = |(id, folder): (ProjectId, ProjectFolder)| Checked { name: id.to_string(), repository: None, folder };
+    Ok(registry(home).folders()?.into_iter().map(checked).collect())
+}
+
+/// Checks whether the registry can be read and names every project that has data. Tells whether something is wrong with it.
+fn check_registry(console: &mut Console, here: &Here, home: &Home, repair: bool) -> Result<bool, Failure> {
+    let path = home.projects();
+    let damage = match registry(home).list() {
+        Ok(_) => None,
+        Err(error @ StoreError::Corrupt { .. }) => Some(error),
+        Err(error) => {
+            let fault = Fault::from(error);
+            console.line(&format!("error: {}", fault.message))?;
+            fault.hints.iter().try_for_each(|hint| console.line(&format!("  hint: {hint}")))?;
+            return Ok(true);
+        }
+    };
+    let place = here.folder().ok().and_then(|folder| here.place(&folder).ok());
+    let lost = projects::lost(home, place.as_ref())?;
+    let outcome = if repair { "mended" } else { "can be mended" };
+    if let Some(error) = &damage {
+        console.line(&format!("error: {error} [{outcome}]"))?;
+    }
+    for Lost { id, folder, entry, is_derived } in &lost {
+        let at = folder.root().display();
+        let line = match entry {
+            Some(project) => {
+                let derived = if *is_derived { ", the branch that is checked out now" } else { "" };
+                format!(
+                    "error: {}: project {id} is missing; its data is in {at}, its repository is {} (base branch \
+                     {}{derived}) [{outcome}]",
+                    path.display(),
+                    project.path.display(),
+                    project.base_branch
+                )
+            }
+            None => format!(
+                "error: {}: project {id} is missing; its data is in {at}, and where its repository is cannot be found out: \
+                 repair it from inside that repository",
+                path.display()
+            ),
+        };
+        console.line(&line)?;
+    }
+    let is_wrong = damage.is_some() || !lost.is_empty();
+    if repair && is_wrong {
+        if let Some(copy) = projects::restore(home, &lost)? {
+            console.line(&format!("note: {}: what the list of projects was before it was rebuilt", copy.display()))?;
+        }
+        return Ok(lost.iter().any(|lost| lost.entry.is_none()));
+    }
+    if is_wrong {
+        console.line("`mxd check --repair` mends what is marked")?;
+    }
+    Ok(is_wrong)
 }
 
 /// Checks the settings files. Tells whether something is wrong with them.
 fn check_settings(console: &mut Console, files: Vec<(Layer, PathBuf)>, repair: bool) -> Result<bool, Failure> {
     let mut wrong = false;
     for (layer, path) in files {
-        let Some(bytes) = place::read(&path)? else { continue };
+        let bytes = match place::read(layer, &path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => continue,
+            Err(fault) => {
+                wrong = true;
+                console.line(&format!("error: {}", fault.message))?;
+                continue;
+            }
+        };
         for problem in LayerFile::read(layer, &path, &bytes).problems() {
             wrong |= problem.severity() == ConfigSeverity::Error;
             console.line(&format!(

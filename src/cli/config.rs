@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::inside::Reach;
 use crate::cli::looks;
 use crate::cli::place::{self, Here, home};
 use crate::config::paths::Home;
@@ -13,6 +14,7 @@ use crate::config::{
     Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown,
     holds_secret, merge, schema,
 };
+use crate::git::repo_file;
 use crate::store::disk::{Disk as _, RealDisk};
 use crate::store::{StoreError, files, lock, replace};
 
@@ -66,6 +68,16 @@ enum Action {
         #[command(flatten)]
         layer: Which,
     },
+}
+
+impl Args {
+    /// Returns what the command does to the settings.
+    pub fn reach(&self) -> Reach {
+        match self.action {
+            Action::Get { .. } | Action::List { .. } | Action::Schema | Action::Path { .. } => Reach::Reads,
+            Action::Set { .. } | Action::Unset { .. } => Reach::Changes,
+        }
+    }
 }
 
 /// Which file is meant.
@@ -158,7 +170,7 @@ impl Said {
 fn said(console: &mut Console, here: &Here, home: &Home, layer: Option<Layer>) -> Result<Said, Failure> {
     let Some(layer) = layer else { return Ok(Said { merged: settings(console, here, home)?, only: None }) };
     let path = file_of(here, home, layer)?;
-    let bytes = place::read(&path)?.unwrap_or_default();
+    let bytes = place::read(layer, &path)?.unwrap_or_default();
     let file = LayerFile::read(layer, &path, &bytes);
     // What else is wrong is the business of whoever uses the settings: here they are only shown.
     file.problems().iter().for_each(|problem| console.note(&format!("warning: {problem}")));
@@ -258,7 +270,7 @@ pub(super) fn change_quietly(
     let path = file_of(here, home, layer)?;
     // One lock for all files, in our own folder: a repository is no place for one.
     let _guard = lock::exclusive(&home.config().with_extension("lock"))?;
-    let bytes = place::read(&path)?.unwrap_or_default();
+    let bytes = place::read(layer, &path)?.unwrap_or_default();
     let Ok(text) = str::from_utf8(&bytes) else {
         let fault = Fault::config(format!("{} is not valid UTF-8", path.display()));
         return Err(kept(fault.hint("correct it in an editor; nothing was changed"), &path, &bytes));
@@ -291,16 +303,16 @@ fn behind_links(path: &Path) -> PathBuf {
     last.unwrap_or_else(|| path.to_owned())
 }
 
-/// Replaces a settings file. A link stays a link: people keep their settings elsewhere.
+/// Replaces a settings file. A link stays a link: people keep their settings elsewhere. The repository's must not lead
+/// out of it.
 fn write(path: &Path, layer: Layer, text: &str) -> Result<(), Fault> {
-    let path = behind_links(path);
+    let path = match layer {
+        Layer::Repo => repo_file::writable(place::repository_of(path), path)?,
+        Layer::Global | Layer::Local => behind_links(path),
+    };
     let before = fs::metadata(&path).ok().map(|meta| meta.permissions().mode() & 0o777);
-    if let Some(folder) = path.parent() {
-        match layer {
-            Layer::Repo => fs::create_dir_all(folder),
-            Layer::Global | Layer::Local => RealDisk.create_dirs(folder),
-        }
-        .map_err(StoreError::io("create", folder))?;
+    if let Some(folder) = path.parent().filter(|_| layer != Layer::Repo) {
+        RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
     }
     replace::replace(&RealDisk, &path, text.as_bytes())?;
     // New files are private. One that is shared by git, or was opened up by its owner, may be read again, unless

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
 
 use serde::Serialize;
 
-use crate::base::{Fault, sanitize};
+use crate::base::{Fault, known_secrets, sanitize};
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -40,15 +40,20 @@ impl Console {
 
     /// Writes a line that is safe to show.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
-        self.bytes(sanitize::lines(text).as_bytes())?;
+        self.text(text)?;
         self.bytes(b"\n")
+    }
+
+    /// Writes part of a text that is safe to show.
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.bytes(sanitize::lines(&known_secrets::mask(text)).as_bytes())
     }
 
     /// Writes a value as one line of JSON, for programs.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
         let text = serde_json::to_string(value)
             .map_err(|error| Fault::internal(format!("an answer could not be written as JSON: {error}")))?;
-        self.bytes(sanitize::json(&text).as_bytes())?;
+        self.bytes(sanitize::json(&known_secrets::mask(&text)).as_bytes())?;
         self.bytes(b"\n")
     }
 
@@ -61,7 +66,7 @@ impl Console {
     pub fn note(&mut self, text: &str) {
         let _ = self.out.flush();
         // Where even this cannot be said, nothing can.
-        let _ = writeln!(io::stderr(), "{}", sanitize::lines(text));
+        let _ = writeln!(io::stderr(), "{}", sanitize::lines(&known_secrets::mask(text)));
     }
 
     pub fn fault(&mut self, fault: &Fault) {

@@ -111,7 +111,7 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
         console.line(WELCOME)?;
     }
     let (snapshot, mut watcher) = handle.look().await?;
-    let mut front = Front::fleeting(args.json);
+    let mut front = Front::new(args.json);
     front.begin(console, snapshot)?;
     let mut lines = None;
     loop {

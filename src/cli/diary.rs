@@ -1,15 +1,21 @@
-//! The diary: what the program notices about itself, in a file per day, for whoever has to find out why.
+//! The program's own log: what it notices about itself, in one file per day, for whoever has to find out why.
 //!
-//! Nothing is created before there is something to say. Never on the terminal: that belongs to the person.
+//! Nothing is created before there is something to say. Never on the terminal. The files are private, and known
+//! credentials are masked in every line: libraries that we use log addresses and headers.
 
+use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::base::{Clock as _, SystemClock, known_secrets};
+use crate::config::mask;
 use crate::config::paths::Home;
 use crate::store::disk::{Disk as _, RealDisk};
 
@@ -17,8 +23,10 @@ use crate::store::disk::{Disk as _, RealDisk};
 const VARIABLE: &str = "MXD_LOG";
 /// How many days are kept.
 const DAYS: usize = 7;
+/// How much of a written time is the date.
+const DATE: usize = "2026-11-16".len();
 
-/// Starts the diary for this process. A second start changes nothing.
+/// Starts the log of this process. A second start changes nothing.
 pub fn start(home: &Home) {
     let pages = Pages::new(home.root().join("logs"));
     let diary = tracing_subscriber::fmt().with_ansi(false).with_writer(pages);
@@ -29,11 +37,17 @@ pub fn start(home: &Home) {
     };
 }
 
-/// Files that are opened when the first line is written.
+/// Files that are opened when the first line of a day is written.
 #[derive(Clone)]
 struct Pages {
     folder: PathBuf,
-    today: Arc<OnceLock<Option<RollingFileAppender>>>,
+    today: Arc<Mutex<Option<Page>>>,
+}
+
+/// The file of the last day on which something was written.
+struct Page {
+    date: String,
+    appender: RollingFileAppender,
 }
 
 impl Pages {
@@ -41,14 +55,28 @@ impl Pages {
         Self { folder, today: Arc::default() }
     }
 
-    fn open(&self) -> Option<&RollingFileAppender> {
-        let open = || {
-            RealDisk.create_dirs(&self.folder).ok()?;
-            let builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
-            builder.filename_prefix("mxd").filename_suffix("log").max_log_files(DAYS).build(&self.folder).ok()
-        };
-        self.today.get_or_init(open).as_ref()
+    /// Writes a line. Where no file can be opened, it is forgotten.
+    fn write(&self, line: &str) {
+        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = SystemClock.now().to_string();
+        let date = now.get(..DATE).unwrap_or_default();
+        if today.as_ref().is_none_or(|page| page.date != date) {
+            *today = open(&self.folder, date).map(|appender| Page { date: date.to_owned(), appender });
+        }
+        if let Some(page) = &mut *today {
+            let _ = page.appender.write_all(line.as_bytes());
+        }
     }
+}
+
+/// Opens the files of a folder, of which only the user may read today's.
+fn open(folder: &Path, date: &str) -> Option<RollingFileAppender> {
+    RealDisk.create_dirs(folder).ok()?;
+    // The appender would make it readable for everybody.
+    let path = folder.join(format!("mxd.{date}.log"));
+    File::options().append(true).create(true).mode(0o600).open(path).ok()?;
+    let builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
+    builder.filename_prefix("mxd").filename_suffix("log").max_log_files(DAYS).build(folder).ok()
 }
 
 impl<'a> MakeWriter<'a> for Pages {
@@ -59,19 +87,22 @@ impl<'a> MakeWriter<'a> for Pages {
     }
 }
 
-/// One line on its way to the diary. Where there is no diary to be had, it is forgotten.
+/// One line on its way to the log.
 struct Line<'a>(&'a Pages);
 
 impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.0.open() {
-            Some(file) => file.make_writer().write(bytes),
-            None => Ok(bytes.len()),
-        }
+        let line = String::from_utf8_lossy(bytes);
+        let line = match known_secrets::mask(&line) {
+            Cow::Borrowed(line) => mask::scrub(line),
+            Cow::Owned(line) => mask::scrub(&line),
+        };
+        self.0.write(&line);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.today.get().and_then(Option::as_ref).map_or(Ok(()), |file| file.make_writer().flush())
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
 use crate::cli::place::{Here, home};
 use crate::cli::work::runtime;
+use crate::engine::secrets;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -121,6 +122,9 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             findings.extend(settings::files(here, &home));
             // Settings that cannot be used as they are were just complained about, each problem for itself.
             if let Ok(merged) = here.settings(&home) {
+                if secrets::are_exposed(&merged) {
+                    findings.push(machine::account());
+                }
                 findings.extend(settings::servers(here, &merged.servers));
                 if merged.fault().is_none() {
                     findings.extend(runtime.block_on(providers::all(&merged.settings, args.offline)));

@@ -11,13 +11,14 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::base::{MicroUsd, TaskId};
-use crate::cli::console::{Console, Outcome};
+use crate::base::{Fault, MicroUsd, TaskId, known_secrets};
+use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, home, the_disk};
 use crate::cli::tree;
-use crate::model::{Event, TaskNode};
-use crate::store::{Blobs, RealDisk, replace};
-use story::Story;
+use crate::model::TaskNode;
+use crate::store::chain::Damage;
+use crate::store::{Blobs, Digests, RealDisk, Sessions, replace};
+use story::Teller;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -75,19 +76,15 @@ impl Head<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    head: Head<'a>,
-    events: Vec<Event>,
-}
-
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let located = here.located(&home()?)?;
+    let home = home()?;
+    // Sessions of earlier versions may hold keys that were not masked when they were written.
+    let _ = here.settings(&home);
+    let located = here.located(&home)?;
     let sessions = located.sessions();
     let task = tree::find(console, &located, &sessions, &args.task)?;
     let tree = tree::load(console, &located)?;
-    let state = sessions.active(task)?.state();
+    let state = Digests::load(the_disk(), located.folder.digests()).summary(&sessions, task)?.state;
     let head = Head {
         project: &located.project.name,
         task,
@@ -95,25 +92,72 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         cost: state.usage.cost(),
         tokens: state.usage.tokens().total(),
     };
-    let mut events = Vec::new();
-    let damage = sessions.stream_chain(task, |event| events.push(event))?;
+    let blobs = Blobs::new(the_disk(), located.folder.blobs());
+    let export = Export { head, sessions: &sessions, blobs: &blobs, format: args.format };
+    let damage = match &args.output {
+        None => export.write(&mut |text: &str| console.text(text))?,
+        Some(path) => {
+            let mut damage = Damage::default();
+            replace::replace_with(&RealDisk, path, |file| {
+                damage = export.write(&mut |text: &str| Ok(file(known_secrets::mask(text).as_bytes())?))?;
+                Ok::<(), Failure>(())
+            })?;
+            console.line(&format!("wrote {}", path.display()))?;
+            damage
+        }
+    };
     if damage.bad_lines > 0 || damage.gaps > 0 {
         console.note("warning: parts of this session cannot be read and are missing; `mxd check` says which");
-    }
-    let text = if args.format.json {
-        let document = serde_json::to_string_pretty(&Document { head, events });
-        document.map_err(|error| crate::base::Fault::internal(format!("the document could not be written: {error}")))?
-    } else {
-        let story = Story::of(events, &Blobs::new(the_disk(), located.folder.blobs()));
-        if args.format.html { html::page(&head, &story) } else { markdown::page(&head, &story) }
-    };
-    match &args.output {
-        None => console.line(text.trim_end())?,
-        Some(path) => {
-            replace::replace(&RealDisk, path, format!("{}\n", text.trim_end()).as_bytes())?;
-            console.line(&format!("wrote {}", path.display()))?;
-        }
     }
     console.finish()?;
     Ok(0)
 }
+
+/// A task's session that becomes a document.
+struct Export<'a> {
+    head: Head<'a>,
+    sessions: &'a Sessions,
+    blobs: &'a Blobs,
+    format: Format,
+}
+
+impl Export<'_> {
+    /// Writes the document. Returns what of the session could not be read.
+    fn write(&self, out: &mut Sink<'_>) -> Result<Damage, Failure> {
+        if self.format.json {
+            return self.write_json(out);
+        }
+        let mut teller = Teller::new(self.blobs);
+        let damage = self.sessions.stream_chain(self.head.task, |event| teller.hear(event))?;
+        let story = teller.story();
+        let text = if self.format.html { html::page(&self.head, &story) } else { markdown::page(&self.head, &story) };
+        out(text.trim_end())?;
+        out("\n")?;
+        Ok(damage)
+    }
+
+    /// Writes one JSON object: what the head has, and every event. Holds one event at a time.
+    fn write_json(&self, out: &mut Sink<'_>) -> Result<Damage, Failure> {
+        let failed = |error: serde_json::Error| Fault::internal(format!("the document could not be written: {error}"));
+        let head = serde_json::to_string_pretty(&self.head).map_err(failed)?;
+        out(head.trim_end_matches('}').trim_end())?;
+        out(",\n  \"events\": [")?;
+        let mut written: Result<usize, Failure> = Ok(0);
+        let damage = self.sessions.stream_chain(self.head.task, |event| {
+            let Ok(count) = &mut written else { return };
+            let before = if *count == 0 { "\n" } else { ",\n" };
+            *count += 1;
+            let text = serde_json::to_string_pretty(&event).map_err(|error| Failure::from(failed(error)));
+            let text = text.map(|text| format!("{before}    {}", text.replace('\n', "\n    ")));
+            if let Err(failure) = text.and_then(|text| out(&text)) {
+                written = Err(failure);
+            }
+        })?;
+        let end = if written? == 0 { "]\n}\n" } else { "\n  ]\n}\n" };
+        out(end)?;
+        Ok(damage)
+    }
+}
+
+/// Takes a document, piece by piece.
+type Sink<'a> = dyn FnMut(&str) -> Result<(), Failure> + 'a;

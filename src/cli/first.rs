@@ -153,7 +153,7 @@ async fn missing(here: &Here, home: &Home, settings: &Settings, always: bool) ->
         // What cannot be worked on is said before anything is asked.
         Ok(place) => match place.branch() {
             Err(PlaceError::NoCommit(top)) => start.no_commit = Some(top.display().to_string()),
-            Err(error) if here.try_located(home)?.is_none() => return Err(error.into()),
+            Err(error) if here.peek(home)?.is_none() => return Err(error.into()),
             Ok(_) | Err(_) => {}
         },
         Err(PlaceError::NotARepository(path)) if may_become_one(&path) => {

@@ -3,6 +3,7 @@
 use crate::base::{Clock as _, Fault, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
+use crate::cli::inside::Reach;
 use crate::cli::place::{Here, Located, home, registry};
 use crate::cli::work::runtime;
 use crate::config::paths::Home;
@@ -26,6 +27,13 @@ struct Tally {
     things: usize,
     bytes: u64,
     failed: bool,
+}
+
+impl Args {
+    /// Returns what the command does to tasks and files.
+    pub fn reach(&self) -> Reach {
+        Reach::changes(!self.dry_run)
+    }
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::base::{Clock as _, ProjectId, SystemClock, TaskId, Timestamp, text};
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::inside::Reach;
 use crate::cli::place::{Here, Located, home, new_ids, shell_word, the_disk};
 use crate::cli::tree;
 use crate::config::paths::Home;
@@ -62,12 +63,19 @@ struct Row<'a> {
     left_out: usize,
 }
 
+impl Args {
+    /// Returns what the command does to tasks and files.
+    pub fn reach(&self) -> Reach {
+        Reach::changes(!self.list)
+    }
+}
+
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let home = home()?;
     let top = here.repository()?.top;
     let foreign = gather(console, args, &top)?;
     let fates = if args.list {
-        looked_at(console, here.try_located(&home)?.as_ref(), &home, &foreign)?
+        looked_at(console, here.peek(&home)?.as_ref(), &home, &foreign)?
     } else {
         import(&here.located_or_registered(&home)?, &foreign)?
     };
@@ -144,6 +152,7 @@ fn import<'a>(located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Fa
     let mut tree = engine::load_tree(&mut file, &located.sessions(), &new_ids(), &SystemClock)?;
     let blobs = Blobs::new(the_disk(), located.folder.blobs());
     let mut fates = Fates::new();
+    file.announce_import(&tree, import::tasks(foreign, now))?;
     let shelved = import::shelve(&the_disk(), &located.sessions(), &blobs, &mut tree, foreign, now)?;
     file.save(&tree)?;
     for one in foreign {

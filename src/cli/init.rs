@@ -1,19 +1,18 @@
 //! `mxd init`: registers a repository and gives it what agents need to start well.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Outcome};
 use crate::cli::first;
-use crate::cli::place::{Here, home, new_project, registry};
+use crate::cli::place::{Here, home, registry};
 use crate::cli::work::runtime;
 use crate::config::paths::{Home, RepoFiles};
 use crate::config::setup_hook;
-use crate::engine;
-use crate::git::commit;
+use crate::engine::{self, projects};
 use crate::git::place::Place;
+use crate::git::{commit, repo_file};
 use crate::model::Project;
 use crate::store::registry::Registry;
 use crate::store::{EngineLock, StoreError};
@@ -53,14 +52,12 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let written = write_files(&place.top)?;
     let registry = registry(&home);
     // As one who means to change it: a copy is kept of a list that cannot be read.
-    let known = registry.change(|projects| projects.iter().find(|project| project.path == place.top).cloned())?;
-    let is_new = known.is_none();
-    let project = match &known {
-        Some(project) => rebased(&home, &registry, project, args.base.as_deref())?,
-        None => registry.register(new_project(&place.top, args.base.as_ref().unwrap_or(&branch)))?,
-    };
+    registry.change(|_| ())?;
+    let base = || Ok(args.base.as_ref().unwrap_or(&branch).clone());
+    let (project, is_new) = projects::find_or_register(&home, &place, base)?;
+    let project = if is_new { project } else { rebased(&home, &registry, &project, args.base.as_deref())? };
 
-    let verb = if known.is_some() { "is registered already" } else { "is registered" };
+    let verb = if is_new { "is registered" } else { "is registered already" };
     console.line(&format!("{} {verb} as {} (base branch {})", place.top.display(), project.id, project.base_branch))?;
     if project.base_branch != branch {
         console.note(&format!("you are on {branch}; work starts from and goes to {}", project.base_branch));
@@ -72,7 +69,8 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         let id = commit::only(&place.top, &written, "Set up Matrix")?;
         console.line(&format!("committed as {id}"))?;
     } else if !written.is_empty() {
-        console.line("review the example hook, rename it to setup_worktree.sh to use it, and commit what you keep")?;
+        console.line("review the example hook, rename it to setup_worktree.sh to use it, and commit what you keep:")?;
+        console.line("sub tasks work in worktrees of the last commit and see only what is committed")?;
     }
     if is_new {
         let settings = Here::new(Some(place.top.clone())).settings(&home)?.settings;
@@ -105,24 +103,9 @@ fn write_files(top: &Path) -> Result<Vec<PathBuf>, Fault> {
     let example = setup_hook::setup_worktree_example(names.iter().map(String::as_str));
     let mut written = Vec::new();
     for (path, text) in [(files.memory(), setup_hook::memory()), (files.setup_hook_example(), example.as_str())] {
-        if write_new(&path, text)? {
+        if repo_file::create_new(top, &path, text.as_bytes())? {
             written.push(path.strip_prefix(top).unwrap_or(&path).to_owned());
         }
     }
     Ok(written)
-}
-
-/// Writes a file that does not exist. Tells whether it did so.
-fn write_new(path: &Path, text: &str) -> Result<bool, Fault> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
-    }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => {
-            file.write_all(text.as_bytes()).map_err(StoreError::io("write", path))?;
-            Ok(true)
-        }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(StoreError::io("create", path)(error).into()),
-    }
 }

@@ -3,9 +3,9 @@
 pub mod entry;
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 
-use crate::base::TaskId;
+use crate::base::{TaskId, sanitize};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, home};
 use crate::cli::tree;
@@ -29,7 +29,10 @@ pub struct Args {
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let located = here.located(&home()?)?;
+    let home = home()?;
+    // Makes the keys in the settings known, so that they are masked.
+    let _ = here.settings(&home);
+    let located = here.located(&home)?;
     let sessions = located.sessions();
     let task = tree::find(console, &located, &sessions, &args.task)?;
     if args.raw {
@@ -64,7 +67,8 @@ fn show(console: &mut Console, event: &Event, json: bool) -> Result<(), Failure>
     entry::lines(event).iter().try_for_each(|line| console.line(line))
 }
 
-/// Copies the file byte for byte, also what a torn write left at its end. A task without events has no file.
+/// Copies the file byte for byte, also what a torn write left at its end. A terminal gets every character that it would obey
+/// as JSON escapes it. A task without events has no file.
 fn raw(console: &mut Console, sessions: &Sessions, task: TaskId) -> Result<(), Failure> {
     let path = sessions.path(task);
     let mut file = match File::open(&path) {
@@ -72,6 +76,15 @@ fn raw(console: &mut Console, sessions: &Sessions, task: TaskId) -> Result<(), F
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(StoreError::io("open", &path)(error).into()),
     };
+    if console.is_terminal() {
+        let mut lines = BufReader::new(file);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).map_err(StoreError::io("read", &path))? > 0 {
+            console.bytes(sanitize::json(&String::from_utf8_lossy(&line)).as_bytes())?;
+            line.clear();
+        }
+        return Ok(());
+    }
     let mut buffer = vec![0; CHUNK];
     loop {
         match file.read(&mut buffer) {

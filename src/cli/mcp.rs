@@ -11,6 +11,7 @@ use crate::base::{Fault, text};
 use crate::cli::config::{change, settings};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
+use crate::cli::inside::Reach;
 use crate::cli::place::{Here, home, new_ids};
 use crate::config::paths::Home;
 use crate::config::{Layer, Server, ServerState};
@@ -50,6 +51,16 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
+}
+
+impl Args {
+    /// Returns what the command does to the approvals. A test starts programs outside of what watches the agent.
+    pub fn reach(&self) -> Reach {
+        match self.action {
+            Action::List { .. } => Reach::Reads,
+            Action::Test { .. } | Action::Approve { .. } => Reach::Changes,
+        }
+    }
 }
 
 pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
@@ -121,12 +132,14 @@ fn test(console: &mut Console, here: &Here, home: &Home, servers: Vec<Server>, j
     };
     let options = Options {
         root,
-        logs: here.try_located(home)?.map(|located| located.folder.logs()),
+        logs: here.peek(home)?.map(|located| located.folder.logs()),
         records: Some(records),
         environment: Environment::new(),
         ids: new_ids(),
         // What a start is given up with is said only if somebody still waits for it.
         limits: Limits { start: PATIENCE, wait: PATIENCE * 2, ..Limits::default() },
+        // The user looks at what the server offers now.
+        tool_lists: None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Fault::environment(format!("the runtime cannot be started: {error}")))?;

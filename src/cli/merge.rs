@@ -5,6 +5,7 @@ use crate::base::text;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::Looked;
 use crate::cli::exit;
+use crate::cli::inside::Reach;
 use crate::cli::place::Here;
 use crate::cli::work::{Agents, Wishes, find, say, with_engine};
 use crate::engine::command::{Command, OnConflict};
@@ -55,6 +56,13 @@ impl Into {
             Self::Above => Goal::Above,
             Self::Base => Goal::Base,
         }
+    }
+}
+
+impl Args {
+    /// Returns what the command does to tasks and files.
+    pub fn reach(&self) -> Reach {
+        Reach::changes(!self.preview)
     }
 }
 

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
+use crate::base::{Fault, IdSource, SystemClock};
 use crate::config::paths::{Home, ProjectFolder, RepoFiles};
 use crate::config::{Environment, Layer, LayerFile, Merged, merge};
+use crate::engine::projects::{self, Standing};
+use crate::engine::secrets;
 use crate::git::place::{Place, PlaceError};
+use crate::git::repo_file;
 use crate::model::Project;
 use crate::store::disk::{self, Disk, RealDisk};
 use crate::store::registry::Registry;
@@ -27,6 +30,10 @@ pub struct Located {
 }
 
 impl Located {
+    pub fn new(home: &Home, project: Project) -> Self {
+        Self { folder: home.project(project.id), project }
+    }
+
     pub fn sessions(&self) -> Sessions {
         Sessions::new(the_disk(), self.folder.sessions())
     }
@@ -46,7 +53,7 @@ pub fn home() -> Result<Home, Fault> {
 }
 
 pub fn registry(home: &Home) -> Registry {
-    Registry::new(the_disk(), home.projects())
+    projects::registry(home)
 }
 
 impl Here {
@@ -78,33 +85,45 @@ impl Here {
         Ok(self.found.get_or_init(|| place).clone())
     }
 
-    /// Returns the project that is registered for this repository.
+    /// Returns the project of this repository.
     pub fn located(&self, home: &Home) -> Result<Located, Fault> {
         let place = self.repository()?;
-        match registry(home).find_path(&place.top)? {
-            Some(project) => Ok(Located { folder: home.project(project.id), project }),
-            None => Err(Fault::user(format!("{} is not registered yet", place.top.display()))
-                .hint("register it with `mxd init`")),
+        if let Some(project) = projects::find(home, &place)? {
+            return Ok(Located::new(home, project));
         }
+        let top = place.top.display();
+        let message = match projects::look(home, &place)? {
+            Standing::Copy(of) => format!("{top} is a copy of {} and has no project of its own yet", of.path.display()),
+            _ => format!("{top} is not registered yet"),
+        };
+        Err(Fault::user(message).hint("register it with `mxd init`"))
     }
 
     /// As [`Here::located`]. A repository that is not registered yet is: work begins without a ceremony.
     pub fn located_or_registered(&self, home: &Home) -> Result<Located, Fault> {
         let place = self.repository()?;
-        let registry = registry(home);
-        let project = match registry.find_path(&place.top)? {
-            Some(project) => project,
-            None => registry.register(new_project(&place.top, &place.branch()?))?,
-        };
-        Ok(Located { folder: home.project(project.id), project })
+        let (project, _) = projects::find_or_register(home, &place, || Ok(place.branch()?))?;
+        Ok(Located::new(home, project))
     }
 
-    /// As [`Here::located`], or nothing if there is no project here.
+    /// As [`Here::located`], or `None` if there is no project here.
     pub fn try_located(&self, home: &Home) -> Result<Option<Located>, Fault> {
+        self.try_with(home, projects::find)
+    }
+
+    /// As [`Here::try_located`], for commands that only look: a repository that was moved is recognised, and nothing is
+    /// written. A project that the registry lacks is not there.
+    pub fn peek(&self, home: &Home) -> Result<Option<Located>, Fault> {
+        self.try_with(home, projects::peek)
+    }
+
+    fn try_with(
+        &self,
+        home: &Home,
+        find: impl FnOnce(&Home, &Place) -> Result<Option<Project>, Fault>,
+    ) -> Result<Option<Located>, Fault> {
         match self.place(&self.folder()?) {
-            Ok(place) => Ok(registry(home)
-                .find_path(&place.top)?
-                .map(|project| Located { folder: home.project(project.id), project })),
+            Ok(place) => Ok(find(home, &place)?.map(|project| Located::new(home, project))),
             Err(PlaceError::NotARepository(_) | PlaceError::Bare(_)) if self.chosen.is_none() => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -113,7 +132,7 @@ impl Here {
     /// Returns the settings files that apply here, whether they exist or not.
     pub fn config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
         let mut files = self.shared_config_files(home)?;
-        if let Some(located) = self.try_located(home)? {
+        if let Some(located) = self.peek(home)? {
             files.push((Layer::Local, located.folder.config()));
         }
         Ok(files)
@@ -136,30 +155,33 @@ impl Here {
         let files = self.config_files(home)?;
         let mut layers = Vec::new();
         for (layer, path) in files {
-            if let Some(bytes) = read(&path)? {
-                layers.push(LayerFile::read(layer, &path, &bytes));
+            match read(layer, &path) {
+                Ok(Some(bytes)) => layers.push(LayerFile::read(layer, &path, &bytes)),
+                Ok(None) => {}
+                // A repository's file must not keep anybody from using the program.
+                Err(fault) if layer == Layer::Repo => {
+                    layers.push(LayerFile::unreadable(layer, &path, fault.message));
+                }
+                Err(fault) => return Err(fault),
             }
         }
-        merge(&Environment::from_env(), &layers)
+        let merged = merge(&Environment::from_env(), &layers)?;
+        secrets::remember(&merged);
+        Ok(merged)
     }
 }
 
-/// Returns the content of a file, or nothing if there is none.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
-    Ok(disk::read_all(&RealDisk, path).map_err(StoreError::io("read", path))?)
+/// Returns the content of a settings file, or `None` if there is none.
+pub fn read(layer: Layer, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+    match layer {
+        Layer::Repo => Ok(repo_file::read(repository_of(path), path, repo_file::SMALL)?),
+        Layer::Global | Layer::Local => Ok(disk::read_all(&RealDisk, path).map_err(StoreError::io("read", path))?),
+    }
 }
 
-/// Returns a project for the repository whose top folder is `top`.
-pub fn new_project(top: &Path, branch: &str) -> Project {
-    let name = top.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
-    Project {
-        id: ProjectId::fresh(&new_ids()),
-        name,
-        path: top.to_owned(),
-        base_branch: branch.to_owned(),
-        created_at: SystemClock.now(),
-        extra: serde_json::Map::new(),
-    }
+/// Returns the top of the repository whose settings file is at `path`, which is `.mxd/config.json` below it.
+pub fn repository_of(path: &Path) -> &Path {
+    path.ancestors().nth(2).unwrap_or(path)
 }
 
 /// Returns a text as one word of a shell's command line.

@@ -87,7 +87,7 @@ fn greet(console: &mut Console, here: &Here, lines: &mut Typed, asks: Asks) -> R
         ));
     }
     here.repository()?;
-    if here.try_located(&home)?.is_some() && first::is_set_up(&settings) {
+    if here.peek(&home)?.is_some() && first::is_set_up(&settings) {
         return Ok(Then::Open { decided: false });
     }
     let findings = runtime()?.block_on(first::Findings::gather(&settings, &home));

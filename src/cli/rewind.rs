@@ -3,6 +3,7 @@
 use crate::base::{Fault, MessageId, text};
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::{Looked, turn};
+use crate::cli::inside::Reach;
 use crate::cli::place::Here;
 use crate::cli::work::{Agents, Wishes, find, say, with_engine};
 use crate::engine::command::Command;
@@ -50,6 +51,13 @@ impl Args {
             (false, true) => Extent::Files,
             (false, false) => Extent::Both,
         }
+    }
+}
+
+impl Args {
+    /// Returns what the command does to tasks and files.
+    pub fn reach(&self) -> Reach {
+        Reach::changes(!(self.preview || self.list))
     }
 }
 

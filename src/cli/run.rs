@@ -2,7 +2,7 @@
 
 mod news;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -25,8 +25,11 @@ use crate::model::live::Activity;
 use crate::model::task::Status;
 
 /// What is said where nobody had anything to do.
-const NOTHING_TO_DO: &str = "nothing to do: nobody is at work, and nothing was said that is not answered. Say what you want: \
+const NOTHING_TO_DO: &str = "nothing to do: no task is in progress, and every message was answered. Say what you want: \
                              `mxd run \"what you want\"`, or to one task: `mxd send TASK TEXT`; `mxd tree` lists them";
+
+/// How long a run waits for a process that an agent left running when it ended its turn.
+const LINGER: Duration = Duration::from_secs(30);
 
 /// The exit code of a program that was ended with Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
@@ -53,6 +56,9 @@ pub struct Args {
     /// Stop after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
+    /// Wait this long for processes that agents left running.
+    #[arg(long, value_name = "SECONDS", default_value_t = LINGER.as_secs())]
+    linger: u64,
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
@@ -65,6 +71,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let mut out = Console::new();
     let out = &mut out;
     let goal = words::said(&args.goal)?;
+    if goal.trim().is_empty() && !args.goal.is_empty() {
+        return Err(Fault::user("the goal is empty")
+            .hint("say what you want: `mxd run \"what you want\"`; without a goal, it resumes work in progress")
+            .into());
+    }
     let code =
         with_engine(
             console,
@@ -84,6 +95,7 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args, goal: String) -> 
     let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
     let mut front = Front::new(args.json);
     front.target = Some(target);
+    front.linger = Duration::from_secs(args.linger);
     front.begin(out, snapshot)?;
     if !goal.trim().is_empty() {
         let message = Outgoing { text: goal, images: Vec::new() };
@@ -104,8 +116,10 @@ pub struct Front {
     views: BTreeMap<TaskId, TaskView>,
     /// What was last said of each task's status.
     told: BTreeMap<TaskId, Status>,
-    /// Whether nothing of it is kept, so that there is nothing to interrupt with care.
-    fleeting: bool,
+    /// How long to wait for processes that agents left running.
+    linger: Duration,
+    /// The processes that were named as being waited for.
+    named: BTreeSet<(TaskId, String)>,
     outputs: Outputs,
     /// Whether anything was said at all.
     spoke: Spoke,
@@ -135,15 +149,11 @@ impl Front {
             target: None,
             views,
             told,
-            fleeting: false,
+            linger: LINGER,
+            named: BTreeSet::new(),
             outputs: Outputs::Hidden,
             spoke: Spoke::NotYet,
         }
-    }
-
-    /// One of which nothing is kept.
-    pub fn fleeting(json: bool) -> Self {
-        Self { fleeting: true, ..Self::new(json) }
     }
 
     /// As it is, with so much of what tools gave.
@@ -168,22 +178,31 @@ impl Front {
             }
         };
         tokio::pin!(deadline);
-        let mut interrupts = 0;
+        let mut lingers_until = None;
         while !quiet {
+            self.name_processes(out)?;
+            if self.is_lingering() {
+                lingers_until.get_or_insert_with(|| tokio::time::Instant::now() + self.linger);
+            } else {
+                lingers_until = None;
+            }
+            let lingered = async {
+                match lingers_until {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 heard = signals.next() => match heard {
                     Heard::End(code) => return Ok(Some(code)),
+                    // Runs end and are saved; the next `mxd run` resumes them.
                     Heard::Interrupt => {
-                        interrupts += 1;
-                        if interrupts > 1 || self.fleeting {
-                            out.note("stopping");
-                            return Ok(Some(INTERRUPTED));
-                        }
-                        out.note("interrupting; once more stops everything");
-                        self.interrupt(handle).await;
+                        out.note("stopping");
+                        return Ok(Some(INTERRUPTED));
                     }
                 },
+                () = lingered => break,
                 () = &mut deadline => {
                     // What ends with the process goes on with the next one; only what the person stops stays stopped.
                     out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
@@ -210,6 +229,45 @@ impl Front {
             self.show(out, &update)?;
         }
         Ok(None)
+    }
+
+    /// Returns the tasks that wait for a process of their own, with its command and whether they called yield to wait.
+    fn waiting_for_processes(&self) -> impl Iterator<Item = (&TaskView, &str, bool)> {
+        self.views.values().filter_map(|view| match &view.waits {
+            Some(Wait::Process { command, yielded }) if view.alive => Some((view, command.as_str(), *yielded)),
+            _ => None,
+        })
+    }
+
+    /// Tells whether everything that is left are processes of agents that ended their turns.
+    fn is_lingering(&self) -> bool {
+        let left = self.waiting_for_processes().filter(|(.., yielded)| !yielded).count();
+        let asks = |view: &TaskView| !view.asks.is_empty() && !view.is_working();
+        let busy = |view: &&TaskView| (view.alive && !asks(view)) || matches!(view.waits, Some(Wait::Slot { .. }));
+        left > 0 && left == self.views.values().filter(busy).count()
+    }
+
+    /// Says for which processes the run waits, each once.
+    fn name_processes(&mut self, out: &mut Console) -> Result<(), Failure> {
+        if self.json || self.is_working() {
+            return Ok(());
+        }
+        let waits = self.waiting_for_processes().map(|(view, command, yielded)| {
+            let how = if yielded {
+                "waits for its process".to_owned()
+            } else {
+                format!("ended its turn and left a process running, waiting up to {} s for it", self.linger.as_secs())
+            };
+            let command = text::headline(command, 80);
+            (view.node.id, command.clone(), format!("{}  {how}: {command}", self.title(view.node.id)))
+        });
+        for (task, command, line) in waits.collect::<Vec<_>>() {
+            if self.named.insert((task, command)) {
+                self.spoke = Spoke::Already;
+                out.line(&line)?;
+            }
+        }
+        out.finish()
     }
 
     /// Returns the tasks as the tree has them, parents first.
@@ -245,7 +303,9 @@ impl Front {
         let decides = self.views.values().find(of);
         let failed = decides.is_some_and(|view| view.node.status == Status::Failed);
         let waits_for = |chain: &[TaskId]| decides.is_some_and(|view| chain.contains(&view.node.id));
-        if self.asks().any(|(_, _, ask)| news::holds_work_up(ask)) {
+        let is_open = decides.is_some_and(|view| view.node.status == Status::InProgress);
+        let left_below = self.waiting_for_processes().any(|(view, ..)| !of(&view));
+        if self.asks().any(|(_, _, ask)| news::holds_work_up(ask)) || (is_open && left_below) {
             exit::WAITING
         } else if failed {
             exit::FAILED
@@ -372,6 +432,19 @@ impl Front {
         lines.iter().try_for_each(|line| out.line(line))
     }
 
+    /// Returns a line for each stopped task that has messages of the user it has not read.
+    fn unread_while_stopped(&self) -> Vec<String> {
+        let is_stopped = |view: &&&TaskView| view.activity == Activity::Stopped;
+        let line = |view: &&TaskView| {
+            let unread = view.unread.iter().filter(|message| message.is_written()).count();
+            (unread > 0).then(|| {
+                let (title, count) = (&view.node.title, text::count(unread, "unread message", "unread messages"));
+                format!("{title} is stopped and has {count}; wake it with `mxd send {} TEXT`", view.node.id.short())
+            })
+        };
+        self.in_order().iter().filter(is_stopped).filter_map(line).collect()
+    }
+
     /// Says what waits for the person, or that there was nothing to do.
     fn end(&mut self, out: &mut Console) -> Result<u8, Failure> {
         if !self.json {
@@ -387,7 +460,11 @@ impl Front {
             }
         }
         if !self.json && self.spoke == Spoke::NotYet && self.asks().next().is_none() {
-            out.line(NOTHING_TO_DO)?;
+            let unread = self.unread_while_stopped();
+            if unread.is_empty() {
+                out.line(NOTHING_TO_DO)?;
+            }
+            unread.iter().try_for_each(|line| out.line(line))?;
         }
         out.finish()?;
         Ok(self.code())

@@ -12,6 +12,7 @@ use crate::process;
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    quit: Signal,
     /// The terminal's last word. None: this was started to outlive it.
     hangup: Option<Signal>,
 }
@@ -33,6 +34,7 @@ impl Signals {
         Ok(Self {
             interrupt: hear(SignalKind::interrupt())?,
             terminate: hear(SignalKind::terminate())?,
+            quit: hear(SignalKind::quit())?,
             hangup: (!process::outlives_terminal()).then(|| hear(SignalKind::hangup())).transpose()?,
         })
     }
@@ -42,6 +44,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => Heard::Interrupt,
             _ = self.terminate.recv() => end(StopSignal::Terminate),
+            _ = self.quit.recv() => end(StopSignal::Quit),
             () = gone(&mut self.hangup) => end(StopSignal::Hangup),
         }
     }

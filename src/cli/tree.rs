@@ -7,12 +7,13 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::place::{Here, Located, home, the_disk};
 use crate::config::RepoFiles;
 use crate::config::recurring::Plan;
+use crate::git::repo_file;
 use crate::model::fold::SessionState;
 use crate::model::task::Recurring;
 use crate::model::tree::LookupError;
 use crate::model::{Status, TaskNode, Tree};
-use crate::store::Sessions;
 use crate::store::tree_file::TreeFile;
+use crate::store::{Digests, Sessions};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -44,14 +45,16 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         return Ok(0);
     };
     let sessions = located.sessions();
+    // What was appended since the digests were written is read, and nothing else: a session can be hundreds of megabytes.
+    let mut digests = Digests::load(the_disk(), located.folder.digests());
     for node in tree.all() {
         // One session that cannot be read says nothing about the others.
-        let state = sessions.active(node.id).map_or_else(
+        let state = digests.summary(&sessions, node.id).map_or_else(
             |error| {
                 console.note(&format!("warning: {error}; what it cost and what waits in it is not counted"));
                 SessionState::default()
             },
-            |active| active.state(),
+            |summary| summary.state,
         );
         if args.json {
             console.json(&row(&tree, node, &state))?;
@@ -112,7 +115,9 @@ fn rounds(located: &Located, node: &TaskNode) -> Option<String> {
         Recurring::Continue => "continue",
     };
     let path = RepoFiles::new(&located.project.path).task(node.id);
-    let plan = std::fs::read_to_string(&path).ok().and_then(|text| Plan::read(node.id, &path, &text).ok());
+    // What is wrong with a file is said by `mxd run`; the tree shows the task all the same.
+    let text = repo_file::read_text(&located.project.path, &path, repo_file::SMALL).ok().flatten();
+    let plan = text.and_then(|text| Plan::read(node.id, &path, &text).ok());
     let times = plan.map(|plan| plan.schedule.words()).filter(|words| !words.is_empty());
     Some(times.map_or_else(|| format!("recurring, {mode}"), |times| format!("recurring {times}, {mode}")))
 }

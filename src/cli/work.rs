@@ -8,7 +8,7 @@ use crate::cli::console::{Console, Failure};
 use crate::cli::place::{Here, home};
 use crate::config::Settings;
 use crate::engine::command::{Command, Outcome};
-use crate::engine::models::Choice;
+use crate::engine::models::{Choice, Models, Wish};
 use crate::engine::{self, Handle, Options};
 use crate::process;
 
@@ -61,6 +61,11 @@ where
     };
     let runtime = runtime()?;
     let done = runtime.block_on(async {
+        // Before any task could be marked as failed because of it.
+        if options.choice.model.is_some() && !options.hold {
+            let models = Models::new(options.merged.settings.clone(), options.choice.clone(), options.clock.clone());
+            models.choose(true, &Wish::default()).await?;
+        }
         let handle = engine::open(options).await?;
         let done = work(handle.clone()).await;
         handle.quit().await;

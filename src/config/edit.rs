@@ -17,6 +17,7 @@ use crate::config::problem::{Problem, Severity, Trouble};
 use crate::config::read::{self, LayerFile};
 use crate::config::table::{self, Kind, Nowhere, Resolved};
 use crate::config::validate::{Expected, Validator, is};
+use crate::model::ask::Approval;
 use node::Node;
 
 /// A file that is to be changed.
@@ -115,14 +116,26 @@ impl Edit<'_> {
         self.hashes("approvedMcpServers", |approved| add(approved, hash))
     }
 
-    /// Returns the file's text with a note that the server entry that has this hash is not wanted.
-    pub fn decline(&self, hash: &str) -> Result<String, EditError> {
-        self.hashes("declinedMcpServers", |declined| add(declined, hash))
-    }
-
     /// Returns the file's text with the approval of this hash taken back.
     pub fn withdraw(&self, hash: &str) -> Result<String, EditError> {
         self.hashes("approvedMcpServers", |approved| approved.retain(|known| known != hash))
+    }
+
+    /// Returns the file's text with the user's decision about `approval` in it.
+    pub fn decide(&self, approval: &Approval, approved: bool) -> Result<String, EditError> {
+        let (yes, no, entry) = match approval {
+            Approval::McpServer { hash } => ("approvedMcpServers", "declinedMcpServers", hash.clone()),
+            Approval::RecurringTask { hash } => ("approvedTasks", "declinedTasks", hash.clone()),
+            Approval::SetupHook { hash } => ("approvedHooks", "declinedHooks", hash.clone()),
+            Approval::Project { project } => ("approvedProjects", "declinedProjects", project.to_string()),
+        };
+        let (list, other) = if approved { (yes, no) } else { (no, yes) };
+        let text = self.hashes(list, |entries| add(entries, &entry))?;
+        let decided = Edit { text: &text, ..*self };
+        let file = LayerFile::read(self.layer, self.file, text.as_bytes());
+        let stands =
+            file.value(other).and_then(Value::as_array).is_some_and(|known| known.contains(&entry.clone().into()));
+        if stands { decided.hashes(other, |entries| entries.retain(|known| *known != entry)) } else { Ok(text) }
     }
 
     fn hashes(&self, key: &'static str, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {

@@ -4,6 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::base::FaultKind;
 use crate::config::{Environment, holds_secret, merge};
+use crate::model::ask::Approval;
 
 fn edit(text: &str) -> Edit<'_> {
     Edit { layer: Layer::Global, file: Path::new("config.json"), text }
@@ -260,5 +261,28 @@ proptest! {
         let _ = edit(&text).set("authGroups.a", &value);
         let _ = edit(&text).unset(&path);
         let _ = holds_secret(&text);
+    }
+}
+
+#[test]
+fn a_decision_is_kept_once_and_takes_the_place_of_the_opposite() {
+    let project = "01M3250WAT5819AEQBE1KKWAEB".parse().unwrap();
+    let hash = || "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262".to_owned();
+    let cases = [
+        (Approval::SetupHook { hash: hash() }, "approvedHooks", "declinedHooks"),
+        (Approval::RecurringTask { hash: hash() }, "approvedTasks", "declinedTasks"),
+        (Approval::McpServer { hash: hash() }, "approvedMcpServers", "declinedMcpServers"),
+        (Approval::Project { project }, "approvedProjects", "declinedProjects"),
+    ];
+    for (approval, approved, declined) in cases {
+        let mut text = String::new();
+        for (decision, counts) in [(true, (1, 0)), (true, (1, 0)), (false, (0, 1)), (true, (1, 0))] {
+            let edit = Edit { layer: Layer::Local, file: Path::new("config.json"), text: &text };
+            let new = edit.decide(&approval, decision).unwrap();
+            let value: Value = serde_json::from_str(&new).unwrap();
+            let count = |key: &str| value[key].as_array().map_or(0, Vec::len);
+            assert_eq!((count(approved), count(declined)), counts, "{approval:?} {decision}");
+            text = new;
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::base::Secret;
+use crate::base::secret_shape::is_telltale;
 use crate::config::document;
 use crate::config::layer::Layer;
 use crate::config::problem::Trouble;
@@ -14,9 +15,6 @@ use crate::config::table::{self, Kind};
 
 /// What stands for a secret of which nothing may be shown.
 const HIDDEN: &str = "****";
-/// Beginnings by which well-known credentials can be told, wherever they stand.
-const TELLTALES: [&str; 12] =
-    ["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza", "hf_", "eyJhbGci"];
 /// What separates the parameters of an address.
 const SEPARATORS: [char; 4] = ['?', '&', ';', '#'];
 /// Words in a name that make its value a secret.
@@ -119,11 +117,6 @@ fn scrub_word(word: &str) -> String {
         out.push_str(separator);
     }
     out + space
-}
-
-/// Tells whether a word is a credential by the look of it.
-fn is_telltale(word: &str) -> bool {
-    word.len() >= 16 && TELLTALES.iter().any(|start| word.starts_with(start))
 }
 
 /// Returns an address without its user and password.

@@ -172,11 +172,13 @@ type IsStricter = fn(&Value, Option<&Value>) -> bool;
 fn stricter(key: &str) -> Option<IsStricter> {
     match key {
         // No limit at all is the loosest.
-        "budgetUsd" | "maxRunning" => Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
-            (Some(proposed), Some(own)) => proposed < own,
-            (Some(_), None) => true,
-            (None, _) => false,
-        }),
+        "budgetUsd" | "maxRunning" | "maxDepth" | "maxTasks" | "maxTasksPerTurn" => {
+            Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
+                (Some(proposed), Some(own)) => proposed < own,
+                (Some(_), None) => true,
+                (None, _) => false,
+            })
+        }
         // A question that answers itself is out of the person's hands: never is the strictest, later is stricter.
         "clarifyTimeoutMs" => Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
             (Some(proposed), Some(own)) => proposed > own,

@@ -158,6 +158,13 @@ fn a_repository_may_only_make_a_limit_stricter() {
     assert_eq!(running("", r#"{"maxRunning": 4}"#), 4);
     assert_eq!(running("", r#"{"maxRunning": 900}"#), 16);
     assert_eq!(running(r#"{"maxRunning": 2}"#, r#"{"maxRunning": null}"#), 2);
+    let strict = |global: &str, repo: &str| {
+        let settings = merged(global, repo, "").settings;
+        (settings.max_depth, settings.max_tasks, settings.max_tasks_per_turn)
+    };
+    assert_eq!(strict("", r#"{"maxDepth": 64, "maxTasks": 9999, "maxTasksPerTurn": 900}"#), (3, 200, 20));
+    assert_eq!(strict("", r#"{"maxDepth": 1, "maxTasks": 5, "maxTasksPerTurn": 2}"#), (1, 5, 2));
+    assert_eq!(strict(r#"{"maxDepth": 9}"#, r#"{"maxDepth": 10}"#).0, 9);
     let timeout =
         |global: &str, repo: &str| merged(global, repo, "").settings.clarify_timeout.map(|time| time.as_millis());
     assert_eq!(timeout("", r#"{"clarifyTimeoutMs": 1}"#), None, "a question that waits for ever stays one");

@@ -3,11 +3,12 @@
 //! Names only. Nothing here looks at a disk, apart from [`Home::from_env`], which asks the process for its
 //! environment and its working folder.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
 
 use crate::base::{Fault, ProjectId, TaskId};
 use crate::model::BlobId;
+use crate::model::task::TaskNode;
 
 /// The variable that moves the data folder.
 pub const HOME_VARIABLE: &str = "MXD_HOME";
@@ -55,6 +56,14 @@ impl Home {
         Self::locate(std::env::var_os(HOME_VARIABLE).as_deref(), cwd.as_deref(), usual.as_deref())
     }
 
+    /// Returns the data folders that processes of agents must not change, this one and the usual one, as a list of paths.
+    pub fn guarded(&self) -> OsString {
+        let usual = directories::ProjectDirs::from("", "", "mxd").map(|dirs| dirs.data_dir().to_owned());
+        let folders = [Some(self.root.clone()), usual.filter(|usual| *usual != self.root)];
+        // A path with a colon in it has no place in a list.
+        std::env::join_paths(folders.into_iter().flatten()).unwrap_or_else(|_| self.root.as_os_str().to_owned())
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -62,6 +71,11 @@ impl Home {
     /// The person's settings, for all projects.
     pub fn config(&self) -> PathBuf {
         self.root.join("config.json")
+    }
+
+    /// There if the user was told what it means to run agents as root.
+    pub fn warned_of_root(&self) -> PathBuf {
+        self.root.join("warned-of-root")
     }
 
     /// The folder of the person's profiles.
@@ -82,6 +96,16 @@ impl Home {
     pub fn project(&self, id: ProjectId) -> ProjectFolder {
         ProjectFolder { root: self.project_folders().join(id.to_string()) }
     }
+
+    /// Returns the data folder at `root`.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+}
+
+/// Returns the file in a repository's git folder that names the projects that work on it. Never tracked, and goes where it goes.
+pub fn repository_mark(common: &Path) -> PathBuf {
+    common.join("mxd").join("owners.json")
 }
 
 /// What the data folder keeps of one project.
@@ -91,6 +115,11 @@ pub struct ProjectFolder {
 }
 
 impl ProjectFolder {
+    /// Returns the project folder at `root`.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -100,8 +129,34 @@ impl ProjectFolder {
         self.root.join("config.json")
     }
 
+    /// What the registry says of this project, kept here as well so that the registry can be rebuilt.
+    pub fn entry(&self) -> PathBuf {
+        self.root.join("project.json")
+    }
+
     pub fn tree(&self) -> PathBuf {
         self.root.join("tree.json")
+    }
+
+    /// Returns where a worktree is that was stored as `stored`, perhaps before the data folder was moved. A path outside of
+    /// this project's worktrees stays as it is.
+    pub fn worktree(&self, stored: &Path) -> PathBuf {
+        let ours = self.worktrees();
+        let mut tail = stored.components().rev();
+        let name = tail.next();
+        let expected = ours.components().rev().take(3);
+        match name {
+            // `projects/<id>/worktrees/<name>`: the id is unique, so wherever that was, it is this project's.
+            Some(Component::Normal(name)) if tail.take(3).eq(expected) => ours.join(name),
+            _ => stored.to_owned(),
+        }
+    }
+
+    /// Puts the worktree of a stored task where it is now.
+    pub fn locate(&self, node: &mut TaskNode) {
+        if let Some(stored) = &node.worktree {
+            node.worktree = Some(self.worktree(stored));
+        }
     }
 
     /// What the sessions add up to, so that a start need not read them. Can be deleted at any time.
@@ -117,6 +172,11 @@ impl ProjectFolder {
     /// Held by everybody who uses the index of words. Never removed.
     pub fn search_lock(&self) -> PathBuf {
         self.root.join("search.lock")
+    }
+
+    /// The lists of tools that the user accepted from each tool server.
+    pub fn tool_lists(&self) -> PathBuf {
+        self.root.join("mcp-tools.json")
     }
 
     /// There if the person was told that a hook can make worktrees ready.

@@ -53,6 +53,9 @@ pub struct Problem {
 /// What can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
+    /// A file of a repository that was refused: the rest of the settings is used without it.
+    #[error("this file is ignored: {0}")]
+    Unreadable(String),
     #[error("this is not JSON: {0}")]
     Syntax(String),
     #[error("this file is not UTF-8 text (byte {0} is the first that cannot be read); save it as UTF-8")]
@@ -96,7 +99,8 @@ fn choose(groups: &[String]) -> String {
 impl Trouble {
     pub fn severity(&self) -> Severity {
         match self {
-            Self::ByteOrderMark
+            Self::Unreadable(_)
+            | Self::ByteOrderMark
             | Self::Unknown { .. }
             | Self::Duplicate { .. }
             | Self::NotHere { .. }
@@ -115,7 +119,8 @@ impl Trouble {
     /// Returns the setting that is wrong. Nothing: the file is.
     pub fn key(&self) -> Option<&KeyPath> {
         match self {
-            Self::Syntax(_)
+            Self::Unreadable(_)
+            | Self::Syntax(_)
             | Self::NotUtf8(_)
             | Self::ByteOrderMark
             | Self::NotAnObject(_)

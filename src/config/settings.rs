@@ -29,6 +29,10 @@ pub struct Settings {
     #[serde(default, rename = "budgetUsd", deserialize_with = "dollars")]
     pub budget: Option<MicroUsd>,
     pub max_depth: u32,
+    /// How many open tasks a project may have before creating one more asks.
+    pub max_tasks: u32,
+    /// How many tasks an agent may create in one turn before it asks.
+    pub max_tasks_per_turn: u32,
     pub max_running: u32,
     /// When a question with a default answers itself. Nothing: never.
     #[serde(default, rename = "clarifyTimeoutMs", deserialize_with = "optional_millis")]
@@ -42,6 +46,12 @@ pub struct Settings {
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,
     pub declined_mcp_servers: Vec<String>,
+    pub approved_hooks: Vec<String>,
+    pub declined_hooks: Vec<String>,
+    pub approved_tasks: Vec<String>,
+    pub declined_tasks: Vec<String>,
+    pub approved_projects: Vec<String>,
+    pub declined_projects: Vec<String>,
     pub theme: String,
     pub keys: BTreeMap<String, KeyBinding>,
     /// Whether the screen takes clicks and the wheel.

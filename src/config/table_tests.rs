@@ -168,6 +168,12 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "notify"
                 | "approvedMcpServers"
                 | "declinedMcpServers"
+                | "approvedHooks"
+                | "declinedHooks"
+                | "approvedTasks"
+                | "declinedTasks"
+                | "approvedProjects"
+                | "declinedProjects"
                 | "keys"
                 | "sessionKeep"
                 | "durability"
@@ -195,6 +201,8 @@ fn only_these_settings_may_come_with_a_repository() {
         "cache",
         "budgetUsd",
         "maxDepth",
+        "maxTasks",
+        "maxTasksPerTurn",
         "maxRunning",
         "clarifyTimeoutMs",
         "mcpServers",

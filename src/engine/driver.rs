@@ -13,13 +13,15 @@ mod keeping;
 mod launch;
 pub mod models;
 pub(in crate::engine) mod rounds;
-mod setup;
+pub(in crate::engine) mod setup;
+pub(in crate::engine) mod tool_lists;
 mod verifying;
 mod watching;
 mod working;
 mod workshop;
 
 pub(in crate::engine) use launch::ready_mark;
+pub(in crate::engine) use setup::is_ready_mark;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,6 +36,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::agent::driver::Mailbox;
 use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
+use crate::config::secret_places::SecretPlaces;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::door::Knock;
 use crate::engine::feed::{Feed, Watcher};
@@ -49,7 +52,8 @@ use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::model::{Live, Project};
-use crate::process;
+use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
+use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
 use crate::store::{Digests, EngineLock, Store};
 use crate::tools::mcp::Pool;
@@ -59,6 +63,7 @@ use asking::{Asked, Asking};
 use digesting::Digesting;
 use models::Models;
 use rounds::{Found, Rounds};
+use tool_lists::ToolListFile;
 use watching::Sweep;
 
 /// How long everything may take to stop before it is ended. What is on the disk is whole at every moment.
@@ -128,6 +133,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) agent_git: AgentGit,
     pub(in crate::engine) models: Models,
     pub(in crate::engine) pool: Arc<Pool>,
+    pub(in crate::engine) tool_lists: Arc<ToolListFile>,
     pub(in crate::engine) feed: Feed,
     pub(in crate::engine) ids: IdSource,
     pub(in crate::engine) clock: Arc<dyn Clock>,
@@ -138,12 +144,18 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) spill: PathBuf,
     /// The settings of this project that are the person's own.
     pub(in crate::engine) local_settings: PathBuf,
+    /// Held while a decision of the user is written into them.
+    pub(in crate::engine) deciding: std::sync::Mutex<()>,
+    /// Whether the user was told that the setup hook is not committed, or leaves files.
+    pub(in crate::engine) hook_notices: setup::HookNotices,
     /// There if the person was told of the setup hook.
     pub(in crate::engine) hinted: PathBuf,
     /// Where profiles are looked for.
     pub(in crate::engine) profiles: profiles::Folders,
     /// Files that no agent may read.
-    pub(in crate::engine) secrets: Vec<PathBuf>,
+    pub(in crate::engine) secrets: SecretPlaces,
+    /// The data folders that processes of agents must not change, as a list of paths.
+    pub(in crate::engine) guarded: std::ffi::OsString,
     /// Whose turn it is to measure a worktree.
     pub(in crate::engine) measuring: tokio::sync::Semaphore,
     /// Other projects, as the root may speak to them.
@@ -154,6 +166,12 @@ impl Parts {
     /// Reads the profiles as they are now.
     pub(in crate::engine) fn profiles(&self) -> Profiles {
         Profiles::load(&self.profiles, &self.settings.profile)
+    }
+
+    /// Returns the environment of everything that is started for a task, marked so that it can be found and told apart
+    /// from what the user starts.
+    pub(in crate::engine) fn environment(&self, task: TaskId) -> Environment {
+        Environment::new().with(TASK_MARKER, task.to_string()).with(GUARDED_MARKER, &self.guarded)
     }
 
     pub(in crate::engine) fn send(&self, input: Input) {
@@ -266,7 +284,9 @@ impl Driver {
                 if let Input::Timer { timer } = &input {
                     self.timers.remove(timer);
                 }
+                let decided = if let Input::Decided { ticket, .. } = &input { Some(*ticket) } else { None };
                 self.step(input);
+                decided.into_iter().for_each(|ticket| self.rounds.decided(ticket));
             }
             Incoming::Kept { task, events } => {
                 self.digesting.moved(task, &events);

@@ -5,6 +5,7 @@
 //! session remembers. Freeing needs the project's lock, which is the caller's to take.
 
 mod disk_use;
+mod owners;
 pub mod stages;
 
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::base::{Fault, TaskId, text};
 use crate::config::paths::{Home, ProjectFolder};
-use crate::engine::driver::ready_mark;
+use crate::engine::driver::{is_ready_mark, ready_mark};
 use crate::git::merge::Drafts;
 use crate::git::{BranchFate, Known, Removal, Stray, Worktrees, branch};
 use crate::model::Project;
@@ -24,6 +25,7 @@ use crate::process;
 use crate::store::tree_file::{self, TreeFile};
 use crate::store::{Disk, RealDisk, Sessions, replace, unused};
 use disk_use::{delete, inside, size_of};
+use owners::Owners;
 
 /// How long what the program and its tool servers wrote about themselves is kept.
 const LOG_DAYS: u64 = 7;
@@ -56,6 +58,8 @@ enum Kind {
     /// A worktree, or only a branch.
     Worktree(Box<Removal>),
     Snapshots(TaskId),
+    /// Refs that take back merges which are long past.
+    Undos(Vec<String>),
     /// A folder that was on its way out.
     Trash(PathBuf),
     /// Not ours to take away.
@@ -68,6 +72,7 @@ pub struct Attic {
     folder: ProjectFolder,
     /// Nothing: no worktree was ever made, or the repository is gone.
     worktrees: Option<Worktrees>,
+    owners: Owners,
 }
 
 impl Attic {
@@ -79,7 +84,7 @@ impl Attic {
         } else {
             None
         };
-        Ok(Self { project: project.clone(), folder, worktrees })
+        Ok(Self { project: project.clone(), folder, worktrees, owners: Owners::of(home, project) })
     }
 
     /// Lists what is left over. `keep`: how many sessions of closed tasks are kept; nothing: all.
@@ -142,11 +147,19 @@ impl Attic {
             let unneeded = drafts.task.is_none_or(|task| is_gone(task) || is_closed(task));
             found.extend(unneeded.then(|| drafted(drafts)));
         }
+        let undos = worktrees.old_undos().await?;
+        if !undos.is_empty() {
+            let what =
+                format!("{} of merges of more than 30 days ago", text::count(undos.len(), "undo point", "undo points"));
+            found.push(Leftover { what, bytes: 0, stays: None, kind: Kind::Undos(undos) });
+        }
         for (task, count) in worktrees.snapshots_by_task().await? {
             // As long as there is a session, the task can be brought back and rewound.
             if is_gone(task) && !self.folder.session(task).exists() {
                 let what = format!("{} of task {task}, which is gone", text::count(count, "snapshot", "snapshots"));
-                found.push(Leftover { what, bytes: 0, stays: None, kind: Kind::Snapshots(task) });
+                let stays = self.claim(task);
+                let kind = if stays.is_some() { Kind::Stays } else { Kind::Snapshots(task) };
+                found.push(Leftover { what, bytes: 0, stays, kind });
             }
         }
         Ok(())
@@ -190,6 +203,7 @@ impl Attic {
             Stray::Branch(branch) => {
                 let what = format!("the branch {branch}, which no task owns");
                 match branch::task_of(&branch).filter(|task| is_gone(*task)) {
+                    Some(task) if self.claim(task).is_some() => stays(what, 0, self.claim(task).unwrap_or_default()),
                     Some(task) => {
                         let kind = removal(task, worktrees.path_for(task, ""), branch);
                         Leftover { what, bytes: 0, stays: None, kind }
@@ -209,6 +223,11 @@ impl Attic {
         }
     }
 
+    /// Returns why what is named after a task has to stay, unless it was a task of this project.
+    fn claim(&self, task: TaskId) -> Option<String> {
+        if self.folder.session(task).exists() { None } else { self.owners.claim(task) }
+    }
+
     /// Frees one. Returns what else there is to say about it.
     pub async fn free(&self, leftover: &Leftover) -> Result<Option<String>, Fault> {
         match (&leftover.kind, &self.worktrees) {
@@ -223,6 +242,10 @@ impl Attic {
             }
             (Kind::Snapshots(task), Some(worktrees)) => {
                 worktrees.prune_snapshots(*task, 0).await?;
+                Ok(None)
+            }
+            (Kind::Undos(names), Some(worktrees)) => {
+                worktrees.forget_undos(names).await?;
                 Ok(None)
             }
             (Kind::Trash(path), Some(worktrees)) => {
@@ -264,7 +287,7 @@ async fn free_here(kind: &Kind) -> Result<Option<String>, Fault> {
             let paths = paths.clone();
             Box::new(move || paths.iter().try_for_each(|path| delete(path)))
         }
-        Kind::Worktree(_) | Kind::Snapshots(_) | Kind::Trash(_) | Kind::Stays => return Ok(None),
+        Kind::Worktree(_) | Kind::Snapshots(_) | Kind::Undos(_) | Kind::Trash(_) | Kind::Stays => return Ok(None),
     };
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::internal(error.to_string()))??;
     Ok(None)
@@ -298,8 +321,8 @@ fn known(tree: &Tree, worktrees: &Worktrees) -> Vec<Known> {
 /// Returns the task whose worktree a file marks as set up. Nothing: it is no such mark.
 fn marked(path: &Path) -> Option<TaskId> {
     let worktree = path.with_extension("");
-    let is_empty = path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
-    let is_mark = is_empty && ready_mark(&worktree) == path;
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let is_mark = is_file && ready_mark(&worktree) == path && is_ready_mark(path);
     worktree.file_name().filter(|_| is_mark).and_then(|name| branch::task_of(name.to_str()?))
 }
 

@@ -5,9 +5,11 @@
 //! disk; every completion reaches the task above exactly once, because the message that carries it has an id that
 //! follows from the event that ended the run; a task that waits has a reason with a name.
 
+mod approvals;
 mod approving;
 mod asking;
 mod booting;
+mod budget;
 mod completing;
 mod delivering;
 mod editing;
@@ -21,10 +23,12 @@ mod rounds;
 mod running;
 mod saving;
 mod stopping;
+mod task_limit;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use approvals::Approvals;
 pub use io::{
     AccountOrder, Actor, BranchFate, Effect, GoBack, Ground, Hook, Input, Job, LaunchFailure, LaunchOrder, Limits,
     Place, Ticket, Timer, Unapproved, Went, Worked,
@@ -66,6 +70,18 @@ pub struct Machine {
     completions: BTreeMap<MessageId, TaskId>,
     /// Asks whose answer is on its way to the disk.
     answering: BTreeSet<AskId>,
+    /// What the user allowed and declined.
+    approvals: Approvals,
+    /// Asks for an approval that are on their way to the disk.
+    approving: BTreeSet<AskId>,
+    /// Tasks that cannot start before the user has decided about a setup hook, by the hook's hash.
+    waiting_for_hook: BTreeMap<String, BTreeSet<TaskId>>,
+    /// Questions about tool servers that are raised, or on their way to the disk.
+    server_asks: BTreeSet<AskId>,
+    /// Changes that wait for runs to end.
+    deferred: Vec<editing::Deferred>,
+    /// Recurring tasks that come round at times of their own, and not only when they are sent a message.
+    timed: BTreeSet<TaskId>,
     /// Tasks that wait for a slot, in the order they will get one.
     queue: Vec<TaskId>,
     /// What was spent since the start, also by tasks that are gone.
@@ -107,6 +123,8 @@ struct Life {
     edited: bool,
     /// How many merges are writing files where it works.
     receiving: usize,
+    /// Its run has written how it ended, and is not over yet.
+    leaving: bool,
     /// The person stopped it, and its session does not say so yet.
     halting: bool,
     /// It was stopped once more while it was stopping: what was said in between is not heeded either.
@@ -115,12 +133,18 @@ struct Life {
     closing: Option<Closing>,
     /// The end that the task above has heard of, whatever the disk made of the rest.
     told: Option<EventId>,
+    /// The message that begins it, until the disk has taken it.
+    first_message: Option<Box<(Message, Plan)>>,
     /// What the person said while it was being stopped.
     later: Vec<Later>,
     /// What the person takes back. It is known to be taken back, or too late, when the session says so.
     to_withdraw: Vec<Withdrawal>,
     /// How many messages are being taken out of its session.
     withdrawing: usize,
+    /// How many tasks its agent has created in this turn.
+    created: u32,
+    /// That its agent wants more tasks than the limits allow is on the way to the disk as an Ask.
+    asks_for_tasks: bool,
 }
 
 impl Life {
@@ -165,6 +189,10 @@ enum Pending {
     Work(Box<working::Waiting>),
     /// An answer about a tool server: it counts once the settings have it.
     Decision(approving::Decision),
+    /// A question about something that needs the user's approval.
+    Approval(AskId),
+    /// A question about more tasks, and what the agent is told meanwhile.
+    TaskLimit(TaskId, Ticket, String),
     /// A task that is to be brought back.
     Recall(Asker, TaskId),
     /// What waits for a file of a recurring task.
@@ -182,18 +210,25 @@ enum Asker {
 
 impl Machine {
     pub fn new(tree: Tree, ground: Ground, limits: Limits, ids: IdSource) -> Self {
+        let approvals = ground.approvals.clone();
         Self {
             ids,
             limits,
-            ground,
             profiles: Profiles::built_in(),
             saves: Saves::new(&tree),
             tree,
+            ground,
             lives: BTreeMap::new(),
             pending: BTreeMap::new(),
             plans: BTreeMap::new(),
             completions: BTreeMap::new(),
             answering: BTreeSet::new(),
+            approvals,
+            approving: BTreeSet::new(),
+            waiting_for_hook: BTreeMap::new(),
+            server_asks: BTreeSet::new(),
+            deferred: Vec::new(),
+            timed: BTreeSet::new(),
             queue: Vec::new(),
             spent: MicroUsd::ZERO,
             quitting: false,
@@ -220,12 +255,14 @@ impl Machine {
             && self.saves.is_idle()
             && self.pending.is_empty()
             && self.completions.is_empty()
+            && self.deferred.is_empty()
             && self.lives.values().all(Life::is_quiet)
     }
 
     /// Takes one input and returns what is to be done about it, in order.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         self.take(now, input);
+        self.make_deferred(now);
         self.save_if_needed();
         self.end_if_over();
         std::mem::take(&mut self.out)
@@ -254,23 +291,24 @@ impl Machine {
             Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
             Input::Copied { ticket, result } => self.copied(now, ticket, result),
             Input::Worked { ticket, result } => self.worked(now, ticket, result),
-            Input::Decided { ticket, result } => self.decided(ticket, result),
+            Input::Decided { ticket, result } => self.decided(now, ticket, result),
+            Input::ToolsChanged { changes } => {
+                self.ground.changed_tools = changes;
+                self.ask_about_servers();
+            }
             Input::Recalled { ticket, result } => self.recalled(now, ticket, result),
             Input::Timer { timer } => self.rang(now, timer),
             Input::Round { task, facts, session } => self.round(now, task, &facts, *session),
             Input::WrittenDown { ticket, result } => self.written_down(now, ticket, result),
             Input::FromProject { project, name, message, body } => {
-                let from = Source::CrossProject { project, name };
-                self.letter(Message { id: message, from, body, images: Vec::new(), at: now });
+                let from = Source::CrossProject { project, name: name.clone() };
+                self.letter(project, &name, Message { id: message, from, body, images: Vec::new(), at: now });
             }
         }
     }
 
-    /// Takes a letter in, once: its file is seen several times before it is in the session.
-    fn letter(&mut self, message: Message) {
-        if self.plans.contains_key(&message.id) {
-            return;
-        }
+    /// Takes a letter into the root's session.
+    fn take_letter(&mut self, message: Message) {
         self.plans.insert(message.id, Plan::default());
         let ticket = self.number();
         self.pending.insert(ticket, Pending::Letter(message.id));

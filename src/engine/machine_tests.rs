@@ -1,8 +1,12 @@
 use super::*;
 use crate::model::event::{Exit, Verdict};
 
+#[path = "machine_tests/approvals.rs"]
+mod approvals;
 #[path = "machine_tests/asks.rs"]
 mod asks;
+#[path = "machine_tests/budget.rs"]
+mod budget;
 #[path = "machine_tests/completions.rs"]
 mod completions;
 #[path = "machine_tests/edits.rs"]
@@ -17,10 +21,12 @@ mod rig;
 mod rounds;
 #[path = "machine_tests/runs.rs"]
 mod runs;
+#[path = "machine_tests/task_limit.rs"]
+mod task_limit;
 #[path = "machine_tests/work.rs"]
 mod work;
 
-use rig::{Mood, Rig};
+use rig::{FILE_HASH, Mood, Rig};
 
 /// A root with two sub tasks, one of which has a sub task and that one another.
 struct Family {

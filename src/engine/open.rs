@@ -1,5 +1,6 @@
 //! Opening a project for work: the lock, the store, the tree, what a crash left behind; then the engine runs.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -7,34 +8,40 @@ use tokio::sync::{mpsc, watch};
 
 use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
 use crate::config::paths::{Home, ProjectFolder, RepoFiles};
+use crate::config::secret_places::SecretPlaces;
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
 use crate::engine::driver::models::{Choice, Models};
 use crate::engine::driver::rounds::{Found, Rounds};
+use crate::engine::driver::setup::HookNotices;
+use crate::engine::driver::tool_lists::ToolListFile;
 use crate::engine::driver::{Driver, Incoming, Parts};
 use crate::engine::feed::Feed;
 use crate::engine::handle::{Handle, Local};
-use crate::engine::machine::{Ground, Input, Limits, Machine, Unapproved};
+use crate::engine::machine::{Approvals, Ground, Input, Limits, Machine, Unapproved};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
 use crate::engine::reading::Reader;
+use crate::engine::secrets;
 use crate::engine::update::{Level, Notice};
 use crate::git::merge::Recovered;
 use crate::git::radar::Radar;
+use crate::git::worktree::repair_links;
 use crate::git::{self, AgentGit, Known, Worktrees};
 use crate::model::Project;
-use crate::model::event::Body;
+use crate::model::event::{Body, TaskChanged};
 use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
 use crate::model::work::{How, Landing, Work};
+use crate::process::environment::GUARDED_MARKER;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
 use crate::store::digest::Summary;
-use crate::store::replace;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
 use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError};
+use crate::store::{private, replace};
 use crate::tools::mcp::{self, Pool};
 
 /// What the root is called until the person says otherwise.
@@ -61,6 +68,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let Options { home, project, merged, choice, budget, hold, scripted, clock, ids } = options;
     let folder = home.project(project.id);
     let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
+    private::tighten(&home, &folder);
     let (records, spill) = (folder.root().join("running"), folder.root().join("spill"));
     clean_up(&records, &spill).await;
     for place in [home.root(), folder.root(), &folder.sessions(), &folder.blobs()] {
@@ -87,6 +95,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
     let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
+    settle_removals(&mut tree_file, &store).await?;
     let digests = Digests::load(Arc::new(RealDisk), folder.digests());
     // The sessions and the repository know nothing of each other, and a person waits for both.
     let (read, found) =
@@ -94,26 +103,34 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let ((summaries, digests), (worktrees, agent_git)) = (read?, found?);
     settle_landings(&worktrees, &store, &tree, &summaries, clock.as_ref()).await;
 
+    secrets::remember(&merged);
+    let warns_of_root = !hold && secrets::are_exposed(&merged) && File::create_new(home.warned_of_root()).is_ok();
     let settings = merged.settings.clone();
     let mut models = Models::new(settings.clone(), choice, Arc::clone(&clock));
     if let Some(provider) = scripted {
         models = models.scripted(provider);
     }
     let servers = unapproved(&merged);
+    let tool_lists = Arc::new(ToolListFile::load(folder.tool_lists(), incoming.clone()));
+    let names: Vec<String> = merged.servers.iter().map(|server| server.name.clone()).collect();
+    let changed_tools = tool_lists.changes(&names);
     let pool = Pool::new(
         merged.servers,
         mcp::Options {
             root: project.path.clone(),
             logs: Some(folder.logs()),
             records: Some(records.clone()),
-            environment: Environment::new(),
+            environment: Environment::new().with(GUARDED_MARKER, home.guarded()),
             ids: ids.clone(),
             limits: mcp::Limits::default(),
+            tool_lists: Some(Arc::clone(&tool_lists) as Arc<dyn mcp::ToolLists>),
         },
     );
     let post = PostOffice::new(home.clone(), project.clone(), ids.clone(), incoming.clone());
     let limits = Limits {
         max_depth: settings.max_depth,
+        max_tasks: settings.max_tasks,
+        max_tasks_per_turn: settings.max_tasks_per_turn,
         max_running: settings.max_running,
         clarify_timeout: settings.clarify_timeout,
         budget: settings.budget,
@@ -123,13 +140,16 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         hold,
     };
     let model = models.of_root();
-    let ground = Ground { project: project.clone(), worktrees: folder.worktrees(), model, servers };
+    let approvals = Approvals::new(&settings);
+    let ground =
+        Ground { project: project.clone(), worktrees: folder.worktrees(), model, servers, approvals, changed_tools };
     let profile_folders = profiles::Folders {
         user: home.agents(),
         project: Some((project.path.clone(), RepoFiles::new(&project.path).agents())),
     };
     let mut machine = Machine::new(tree, ground, limits, ids.clone());
     machine.set_profiles(Profiles::load(&profile_folders, &settings.profile));
+    let places = SecretPlaces::from_env().with_data_folder(&home, &folder).open(&project.path);
     let queries = Queries {
         home: home.clone(),
         project: project.clone(),
@@ -142,8 +162,11 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     let parts = Arc::new(Parts {
         project,
         profiles: profile_folders,
-        secrets: vec![home.config(), folder.config()],
+        secrets: places,
+        guarded: home.guarded(),
         local_settings: folder.config(),
+        deciding: Mutex::default(),
+        hook_notices: HookNotices::default(),
         hinted: folder.hinted_at_hook(),
         settings,
         store,
@@ -154,6 +177,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         agent_git,
         models,
         pool: Arc::new(pool),
+        tool_lists,
         feed: Feed::default(),
         ids,
         clock,
@@ -165,10 +189,14 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         post: post.clone(),
     });
     let (rounds, plans) = open_rounds(&parts.project.path, hold, incoming.clone()).await;
+    machine.set_timed(plans.timed());
     let (ended, over) = watch::channel(false);
     let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
     let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
-    let briefing = if hold { Vec::new() } else { elsewhere(&parts.project).into_iter().collect() };
+    let mut briefing: Vec<Notice> = if hold { Vec::new() } else { elsewhere(&parts.project).into_iter().collect() };
+    if warns_of_root {
+        briefing.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
+    }
     let driver = Driver::new(machine, parts, lock, heads, rounds, briefing);
     tokio::spawn(async move {
         driver.live(Input::Boot { sessions }, plans, inbox, knocked).await;
@@ -221,6 +249,9 @@ pub fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock
         for node in rebuilt.tree.all() {
             ids.observe(node.id.ulid());
         }
+        for path in file.remove_unfinished(sessions)? {
+            tracing::info!(path = %path.display(), "a session was removed that an import or a change left unfinished");
+        }
         return Ok(rebuilt.tree);
     }
     let root = TaskNode {
@@ -230,6 +261,19 @@ pub fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock
     let tree = Tree::new(root);
     file.save(&tree)?;
     Ok(tree)
+}
+
+/// Says in the sessions of removed tasks that they were removed, where a killed process did not come to that.
+async fn settle_removals(file: &mut TreeFile, store: &Store) -> Result<(), Fault> {
+    for task in file.untold_removals(store.sessions())? {
+        if let Err(error) = store.submit(task, None, vec![TaskChanged::Removed.into()]).await {
+            // The next start tries again.
+            tracing::warn!(%task, %error, "a session could not be told that its task was removed");
+            return Ok(());
+        }
+    }
+    file.removals_settled();
+    Ok(())
 }
 
 /// Returns what the sessions of all tasks add up to, and the digests without those that turned out to be of no use.
@@ -270,9 +314,22 @@ async fn open_repository(
 ) -> Result<(Worktrees, AgentGit), Fault> {
     let failed = |error: git::Error| Fault::environment(error.to_string());
     let worktrees = Worktrees::open(&project.path, &folder.worktrees(), Some(records)).await.map_err(failed)?;
+    let (common, place) = (worktrees.main().common.clone(), folder.worktrees());
+    let repaired = tokio::task::spawn_blocking(move || repair_links(&common, &place)).await;
+    if let Ok(Err(error)) = repaired {
+        tracing::warn!(%error, "the links of worktrees could not be looked at");
+    }
     let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(failed)?;
     if let Err(error) = worktrees.break_locks().await {
         tracing::warn!(%error, "locks that a killed process left could not be removed");
+    }
+    match worktrees.mend_torn().await {
+        Ok(mended) if mended.is_empty() => {}
+        Ok(mended) => tracing::warn!(?mended, "what a loss of power had left half written was taken away"),
+        Err(error) => tracing::warn!(%error, "whether objects were left half written could not be found out"),
+    }
+    if let Err(error) = worktrees.merge_memory_by_union().await {
+        tracing::warn!(%error, "the project's memory will not merge by union");
     }
     tidy(&worktrees, tree).await;
     Ok((worktrees, agent_git))

@@ -14,11 +14,12 @@ use crate::base::{IdSource, MessageId, ProjectId, text};
 use crate::config::paths::Home;
 use crate::engine::driver::Incoming;
 use crate::engine::machine::Input;
+use crate::engine::request::MESSAGE_CHARS;
 use crate::engine::tools::{ProjectEntry, Projects};
 use crate::model::Project;
 use crate::store::registry::Registry;
 use crate::store::replace::replace;
-use crate::store::{EngineLock, RealDisk};
+use crate::store::{Disk as _, EngineLock, RealDisk};
 
 /// The format of a letter.
 const VERSION: u64 = 1;
@@ -75,7 +76,7 @@ impl PostOffice {
 
     fn watch(&self) -> Result<(), Box<dyn std::error::Error>> {
         let folder = letterbox(&self.home, self.own.id);
-        fs::create_dir_all(&folder)?;
+        RealDisk.create_dirs(&folder)?;
         let post = self.clone();
         let mut watcher = notify::recommended_watcher(move |news: notify::Result<notify::Event>| {
             if news.is_ok_and(|news| !news.kind.is_access() && !news.kind.is_remove()) {
@@ -93,7 +94,7 @@ impl PostOffice {
     }
 
     /// Hands every letter that waits to the engine. They stay until [`PostOffice::received`].
-    fn collect(&self) {
+    pub(in crate::engine) fn collect(&self) {
         let folder = letterbox(&self.home, self.own.id);
         let Ok(entries) = fs::read_dir(&folder) else { return };
         let mut letters: Vec<MessageId> = entries
@@ -134,6 +135,12 @@ impl PostOffice {
         if body.trim().is_empty() {
             return Err("Not sent: the message is empty.".to_owned());
         }
+        let chars = body.chars().count();
+        if chars > MESSAGE_CHARS {
+            return Err(format!(
+                "Not sent: the message has {chars} characters; at most {MESSAGE_CHARS} can be sent. Send what matters in it."
+            ));
+        }
         let others = self.others();
         let is_it = |project: &&Project| {
             project.name == wanted
@@ -154,7 +161,7 @@ impl PostOffice {
             Letter { version: VERSION, project: self.own.id, name: self.own.name.clone(), body: body.to_owned() };
         let folder = letterbox(&self.home, to.id);
         let sent = serde_json::to_vec(&letter).map_err(|error| error.to_string()).and_then(|content| {
-            fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+            RealDisk.create_dirs(&folder).map_err(|error| error.to_string())?;
             let path = letter_path(&folder, MessageId::fresh(&self.ids));
             replace(&RealDisk, &path, &content).map_err(|error| error.to_string())
         });

@@ -5,13 +5,13 @@
 
 mod toolset;
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::config::problem::Severity;
 use crate::config::profile::{Flaw, Profile, Source, Trouble, full_name, split_name};
 use crate::engine::snapshot::ProfileView;
+use crate::git::repo_file::{self, Refusal, RepoFileError};
 use crate::model::task::USUAL_PROFILE;
 pub use toolset::Toolset;
 
@@ -233,20 +233,22 @@ fn read_folder(source: Source, folder: &Path, within: Option<&Path>) -> Vec<Entr
 /// Returns what is in a file. A link must not lead out of the repository: what an agent is told of a file's faults must
 /// not be told of another's.
 fn read_file(path: &Path, within: Option<&Path>) -> Result<Vec<u8>, Trouble> {
-    let unreadable = |error: std::io::Error| Trouble::Unreadable(error.to_string());
-    let real = std::fs::canonicalize(path).map_err(unreadable)?;
-    if let Some(top) = within
-        && !real.starts_with(std::fs::canonicalize(top).map_err(unreadable)?)
-    {
-        return Err(Trouble::LeadsOut);
+    let limit = MOST_BYTES as u64;
+    // The user's own folder may be a link to anywhere; the files in it are regular all the same.
+    let (top, file) = match within {
+        Some(top) => (top.to_owned(), path.to_owned()),
+        None => {
+            let real = std::fs::canonicalize(path).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+            (real.parent().unwrap_or(Path::new("/")).to_owned(), real)
+        }
+    };
+    match repo_file::read(&top, &file, limit) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(Trouble::Unreadable("it is not there".to_owned())),
+        Err(RepoFileError { refusal: Refusal::LeadsOut | Refusal::LeadsIntoGit, .. }) => Err(Trouble::LeadsOut),
+        Err(RepoFileError { refusal: Refusal::TooLarge(_), .. }) => Err(Trouble::TooLong(MOST_BYTES >> 10)),
+        Err(RepoFileError { refusal, .. }) => Err(Trouble::Unreadable(refusal.to_string())),
     }
-    if !std::fs::metadata(&real).map_err(unreadable)?.is_file() {
-        return Err(Trouble::Unreadable("it is not a file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(&real).map_err(unreadable)?;
-    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > MOST_BYTES { Err(Trouble::TooLong(MOST_BYTES >> 10)) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

@@ -24,7 +24,10 @@ pub fn last_node(sessions: &Sessions, task: TaskId) -> Result<Option<TaskNode>, 
     let mut page = sessions.last_page(task, PAGE)?;
     loop {
         let found = page.events.into_iter().rev().find_map(|event| match event.body {
-            Body::TaskChanged(TaskChanged::Set { node }) if node.id == task => Some(*node),
+            Body::TaskChanged(TaskChanged::Set { mut node }) if node.id == task => {
+                sessions.project_folder().locate(&mut node);
+                Some(*node)
+            }
             _ => None,
         });
         match (found, page.older) {

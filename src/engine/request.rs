@@ -7,6 +7,11 @@ use crate::model::ask::AskMode;
 use crate::model::event::Verdict;
 use crate::model::task::{Colour, Recurring};
 
+/// How many characters a message from one agent to another may have: it goes whole into the other's context.
+pub const MESSAGE_CHARS: usize = 20_000;
+/// How many messages of other tasks may wait to be read by one task.
+pub const UNREAD_MESSAGES: usize = 20;
+
 /// A request of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -30,6 +35,9 @@ pub enum Request {
         budget: Option<MicroUsd>,
         colour: Option<Colour>,
         draft: Option<bool>,
+    },
+    StopTask {
+        task: String,
     },
     CloseTask {
         task: String,
@@ -68,6 +76,8 @@ pub enum Request {
         limit: usize,
     },
     Fork {
+        /// `None`: the asking task itself.
+        source: Option<String>,
         target: String,
     },
     /// May the task be declared done? Answered with nothing if so, with the reason if not.

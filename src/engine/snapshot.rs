@@ -206,6 +206,12 @@ pub enum Wait {
     Task { task: TaskId },
     /// Tasks that wait for each other, or for one that nobody works on: named from here to the end.
     Stalled { chain: Vec<TaskId>, reason: String },
+    /// A process of its own that still runs.
+    Process {
+        command: String,
+        /// It called yield to wait. Otherwise it ended its turn and left the process running.
+        yielded: bool,
+    },
     /// No byte has come from the model for a while.
     Silence { since: Timestamp },
 }

@@ -26,6 +26,7 @@ mod reset_task;
 mod search_tasks;
 mod send_message;
 mod send_message_to_project;
+mod stop_task;
 #[cfg(test)]
 mod testing;
 mod update_task;
@@ -33,7 +34,7 @@ mod update_task;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use finish::{Clean, Finish};
+pub use finish::{Clean, FailedCheck, Finish};
 pub use projects::{ProjectEntry, Projects};
 
 use crate::agent::control::tools::{Done, DoneCheck, Yield};
@@ -74,6 +75,7 @@ pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool>
             tool(update_task::UpdateTask(door.clone())),
             tool(reorder_tasks::ReorderTasks(door.clone())),
             tool(fork_task_context::ForkTaskContext(door.clone())),
+            tool(stop_task::StopTask(door.clone())),
             tool(close_task::CloseTask(door.clone())),
             tool(reset_task::ResetTask(door.clone())),
             tool(delete_task::DeleteTask(door)),

@@ -27,8 +27,16 @@ fn what_more_agents_have_comes_first_and_the_order_is_always_the_same() {
     let at_the_limit = names_of(&registry(|access| (access.is_root, access.may_delegate) = (false, false)));
     assert_eq!(at_the_limit, EVERYBODY);
     assert!(root.starts_with(&sub_task) && sub_task.starts_with(&at_the_limit), "{root:?}");
-    let delegating =
-        ["create_task", "update_task", "reorder_tasks", "fork_task_context", "close_task", "reset_task", "delete_task"];
+    let delegating = [
+        "create_task",
+        "update_task",
+        "reorder_tasks",
+        "fork_task_context",
+        "stop_task",
+        "close_task",
+        "reset_task",
+        "delete_task",
+    ];
     assert_eq!(sub_task[EVERYBODY.len()..], delegating);
     assert_eq!(root[sub_task.len()..], ["list_projects", "send_message_to_project"]);
 }

@@ -1,7 +1,9 @@
 //! What changed since a [`crate::engine::snapshot::Snapshot`]. State changes are never dropped; streamed text is put
 //! together while nobody reads it; a reader that falls too far behind is told to take a new snapshot.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::base::TaskId;
 use crate::engine::snapshot::{ProjectView, TaskView};
@@ -9,7 +11,7 @@ use crate::model::Live;
 use crate::model::event::Event;
 
 /// One change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "update", rename_all = "snake_case")]
 pub enum Update {
     /// A task is new or different. Its place is said by the `parent` and the `children` of the nodes.
@@ -43,6 +45,41 @@ pub enum Update {
     Resync,
     /// The engine has ended.
     Ended,
+}
+
+/// The fields of all updates, each as it was written: an event keeps the exact text of what it cannot interpret, which the
+/// derived reader of a tagged enum would lose.
+#[derive(Deserialize)]
+struct Fields {
+    update: String,
+    task: Option<Box<RawValue>>,
+    event: Option<Box<RawValue>>,
+    live: Option<Box<RawValue>>,
+    project: Option<Box<RawValue>>,
+    notice: Option<Box<RawValue>>,
+}
+
+fn field<T: DeserializeOwned, E: de::Error>(name: &'static str, raw: Option<Box<RawValue>>) -> Result<T, E> {
+    let raw = raw.ok_or_else(|| E::missing_field(name))?;
+    serde_json::from_str(raw.get()).map_err(E::custom)
+}
+
+impl<'de> Deserialize<'de> for Update {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Fields { update, task, event, live, project, notice } = Fields::deserialize(deserializer)?;
+        Ok(match update.as_str() {
+            "task" => Self::Task { task: field("task", task)? },
+            "removed" => Self::Removed { task: field("task", task)? },
+            "event" => Self::Event { task: field("task", task)?, event: field("event", event)? },
+            "live" => Self::Live { task: field("task", task)?, live: field("live", live)? },
+            "project" => Self::Project { project: field("project", project)? },
+            "notice" => Self::Notice { notice: field("notice", notice)? },
+            "quiet" => Self::Quiet,
+            "resync" => Self::Resync,
+            "ended" => Self::Ended,
+            other => return Err(de::Error::custom(format!("there is no update \"{other}\""))),
+        })
+    }
 }
 
 /// A word to the person.

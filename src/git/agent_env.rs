@@ -1,14 +1,16 @@
-//! What git does in an agent's processes, through their environment alone: the repository's hooks are off, commits carry the
-//! trailer `Task-Id`, nothing asks, signs or cleans up behind the back of others.
+//! What git does in an agent's processes, through their environment alone: the repository's hooks are off, and so are its
+//! other settings that run programs; commits carry the trailer `Task-Id`, nothing asks, signs or cleans up behind the back of
+//! others.
 //!
 //! The person's repository and settings are not touched. The one hook that runs is ours, in a folder of ours.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::error::{Error, blocking};
+use super::exec_settings;
 use super::program::Checkout;
 use crate::process::Environment;
 
@@ -25,6 +27,10 @@ const SETTINGS: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
+    ("core.fsmonitor", "false"),
+    // A commit is work, and git by itself does not save new objects against a loss of power.
+    ("core.fsync", "committed,loose-object,reference"),
+    ("core.fsyncMethod", "batch"),
     ("core.pager", "cat"),
     ("core.editor", "true"),
 ];
@@ -33,6 +39,8 @@ const SETTINGS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentGit {
     hooks: PathBuf,
+    /// What takes the place of settings with which the repository would run programs.
+    instead: exec_settings::Overrides,
     has_name: bool,
     has_email: bool,
 }
@@ -44,9 +52,11 @@ impl AgentGit {
         blocking(move || {
             write_hooks(&hooks)?;
             let hooks = fs::canonicalize(&hooks).map_err(Error::disk("find", &hooks))?;
-            let settings = main.open()?.config().map_err(Error::read(&main.path))?;
+            let repository = main.open()?;
+            let settings = repository.config().map_err(Error::read(&main.path))?;
+            let instead = exec_settings::overrides(&repository)?;
             let has = |name: &str| settings.get_string(name).is_ok_and(|value| !value.trim().is_empty());
-            Ok(Self { hooks, has_name: has("user.name"), has_email: has("user.email") })
+            Ok(Self { hooks, instead, has_name: has("user.name"), has_email: has("user.email") })
         })
         .await
     }
@@ -55,13 +65,16 @@ impl AgentGit {
     /// it passes to git are passed on, except what would be a secret. The task is named by the caller, as `MXD_TASK`.
     pub fn environment(
         &self,
-        environment: Environment,
+        mut environment: Environment,
         inherited: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Environment {
         let inherited: Vec<_> = inherited.into_iter().collect();
         let mut settings = passed_on(&inherited);
         let mut add = |key: &str, value: &OsStr| settings.push((key.into(), value.to_owned()));
         add("core.hooksPath", self.hooks.as_os_str());
+        for (key, value) in &self.instead.settings {
+            add(key, OsStr::new(value));
+        }
         for (key, value) in SETTINGS {
             add(key, OsStr::new(value));
         }
@@ -72,7 +85,14 @@ impl AgentGit {
         if !self.has_email && !has(&inherited, "GIT_AUTHOR_EMAIL") && !has(&inherited, "EMAIL") {
             add("user.email", OsStr::new(email));
         }
-        let mut environment = environment.with("GIT_CONFIG_COUNT", settings.len().to_string());
+        if self.instead.own_proxy {
+            let (name, value) = exec_settings::NO_PROXY;
+            environment = environment.with(name, value);
+        }
+        if self.instead.own_transport.is_some() {
+            environment = environment.with("GIT_NO_LAZY_FETCH", "1");
+        }
+        environment = environment.with("GIT_CONFIG_COUNT", settings.len().to_string());
         for (at, (key, value)) in settings.into_iter().enumerate() {
             environment = environment.with(format!("GIT_CONFIG_KEY_{at}"), key);
             environment = environment.with(format!("GIT_CONFIG_VALUE_{at}"), value);
@@ -112,8 +132,8 @@ fn is_withheld(key: &str, value: &str) -> bool {
 /// would run them.
 fn write_hooks(folder: &Path) -> Result<(), Error> {
     let failed = || Error::disk("write the hooks in", folder);
-    fs::create_dir_all(folder).map_err(failed())?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).map_err(failed())?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed())?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(failed())?;
     for entry in fs::read_dir(folder).map_err(failed())?.flatten() {
         if entry.file_name() != HOOK_NAME {
             let _ = fs::remove_file(entry.path());
@@ -121,13 +141,13 @@ fn write_hooks(folder: &Path) -> Result<(), Error> {
     }
     let hook = folder.join(HOOK_NAME);
     if fs::read(&hook).is_ok_and(|text| text == HOOK.as_bytes())
-        && fs::metadata(&hook).is_ok_and(|found| found.permissions().mode() & 0o111 == 0o111)
+        && fs::metadata(&hook).is_ok_and(|found| found.permissions().mode() & 0o777 == 0o700)
     {
         return Ok(());
     }
     let draft = folder.join(format!(".{HOOK_NAME}.{}", std::process::id()));
     fs::write(&draft, HOOK).map_err(failed())?;
-    fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).map_err(failed())?;
+    fs::set_permissions(&draft, fs::Permissions::from_mode(0o700)).map_err(failed())?;
     fs::rename(&draft, &hook).map_err(failed())
 }
 

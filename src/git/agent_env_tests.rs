@@ -1,7 +1,7 @@
 use super::*;
 
 fn agent_git(has_name: bool, has_email: bool) -> AgentGit {
-    AgentGit { hooks: PathBuf::from("/data/hooks"), has_name, has_email }
+    AgentGit { hooks: PathBuf::from("/data/hooks"), instead: exec_settings::Overrides::default(), has_name, has_email }
 }
 
 /// Returns the settings that git gets in an agent's process, in order.
@@ -80,5 +80,5 @@ fn the_hooks_folder_holds_one_runnable_hook_and_nothing_else() {
     let names: Vec<_> = fs::read_dir(&hooks).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, [HOOK_NAME]);
     assert_eq!(fs::read_to_string(hooks.join(HOOK_NAME)).unwrap(), HOOK);
-    assert_eq!(fs::metadata(hooks.join(HOOK_NAME)).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::metadata(hooks.join(HOOK_NAME)).unwrap().permissions().mode() & 0o777, 0o700);
 }

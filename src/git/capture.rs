@@ -10,19 +10,23 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use git2::Oid;
+use rustix::fs::Stat;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
+use super::dir::{Dir, is_file, is_in_the_way, split};
 use super::error::{Error, blocking};
 use super::program::{Call, Checkout};
 use super::smudge::has_filter;
 use super::step::step;
+use super::union::has_other_attributes;
 use super::worktree_files::remove_if_there;
 
 /// Our index beside the checkout's own.
@@ -67,13 +71,6 @@ impl Captured {
     pub(super) fn can_be_relied_on(&self) -> bool {
         !self.left_out.iter().any(|left| matches!(left, LeftOut::Unreadable(_)))
     }
-}
-
-/// How hard a capture tries to outlive a loss of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Safety {
-    Os,
-    Durable,
 }
 
 /// What is remembered of a checkout: an index of ours, and the tree that it stands for.
@@ -139,27 +136,27 @@ fn sweep(git_dir: &Path) {
 }
 
 /// Captures a checkout. Files larger than `cap` are left out.
-pub(super) async fn capture(checkout: &Checkout, cap: Option<u64>, safety: Safety) -> Result<Captured, Error> {
-    capture_with(checkout, &Memory::of(checkout), cap, safety).await
+pub(super) async fn capture(checkout: &Checkout, cap: Option<u64>) -> Result<Captured, Error> {
+    capture_with(checkout, &Memory::of(checkout), cap).await
+}
+
+/// Forgets what is remembered of a checkout. The next capture looks at every file.
+pub(super) fn forget(checkout: &Checkout) {
+    Memory::of(checkout).forget();
 }
 
 /// As [`capture`], while another process may be capturing the same checkout: what is remembered is used and left as it is.
 pub(super) async fn capture_aside(checkout: &Checkout, cap: Option<u64>) -> Result<Captured, Error> {
     let here = checkout.clone();
     let look = blocking(move || Look::like(&Memory::of(&here), &here.git_dir)).await?;
-    capture_with(checkout, &look.0, cap, Safety::Os).await
+    capture_with(checkout, &look.0, cap).await
 }
 
-async fn capture_with(
-    checkout: &Checkout,
-    memory: &Memory,
-    cap: Option<u64>,
-    safety: Safety,
-) -> Result<Captured, Error> {
+async fn capture_with(checkout: &Checkout, memory: &Memory, cap: Option<u64>) -> Result<Captured, Error> {
     let Memory { index, tree } = memory;
     let git = |arguments: &[&str]| {
-        let call = checkout.git(arguments).index(index).raw().long(None);
-        if safety == Safety::Durable { call.durable() } else { call }
+        // An object that is named before it is on disk is an empty file after a loss of power, and stops the user's git gc.
+        checkout.git(arguments).index(index).raw().long(None).durable()
     };
     // Callers take turns: a lock is a crash's leftover.
     let _ = fs::remove_file(memory.lock());
@@ -180,7 +177,7 @@ async fn capture_with(
     let Sifted { changed, unreachable, left_out } = sift(checkout, listed, cap).await?;
     if changed.is_empty()
         && unreachable.is_empty()
-        && let Some(known) = fs::read_to_string(tree).ok().and_then(|text| Oid::from_str(text.trim()).ok())
+        && let Some(known) = known_tree(tree, index)
     {
         return Ok(Captured { tree: known, left_out });
     }
@@ -189,7 +186,7 @@ async fn capture_with(
         let input = lines(&unreachable);
         git(&["update-index", "-z", "--force-remove", "--stdin"]).input(input).run().await?;
     }
-    let id = store(checkout, tree, &changed, git).await?;
+    let id = store(checkout, (index, tree), &changed, git).await?;
     Ok(Captured { tree: id, left_out })
 }
 
@@ -197,13 +194,16 @@ async fn capture_with(
 pub(super) async fn include_also(checkout: &Checkout, paths: &[PathBuf]) -> Result<Oid, Error> {
     let Memory { index, tree } = Memory::of(checkout);
     let paths = paths.iter().map(|path| path.as_os_str().to_owned()).collect();
-    store(checkout, &tree, &paths, |arguments: &[&str]| checkout.git(arguments).index(&index).raw().long(None)).await
+    store(checkout, (&index, &tree), &paths, |arguments: &[&str]| {
+        checkout.git(arguments).index(&index).raw().long(None).durable()
+    })
+    .await
 }
 
 /// Brings our index up to date with these files and returns its tree.
 async fn store(
     checkout: &Checkout,
-    tree: &Path,
+    (index, tree): (&Path, &Path),
     changed: &BTreeSet<OsString>,
     git: impl Fn(&[&str]) -> Call,
 ) -> Result<Oid, Error> {
@@ -216,15 +216,36 @@ async fn store(
     }
     let id = git(&["write-tree"]).line().await?;
     step("a tree is written");
-    fs::write(tree, &id).map_err(Error::disk("write", tree))?;
+    fs::write(tree, format!("{id} {}\n", stamp(index))).map_err(Error::disk("write", tree))?;
     Oid::from_str(&id).map_err(Error::read(&checkout.path))
+}
+
+/// Returns the tree that our index stands for, if it was noted for this very index: after a loss of power the note may be
+/// older than the index.
+fn known_tree(tree: &Path, index: &Path) -> Option<Oid> {
+    let text = fs::read_to_string(tree).ok()?;
+    let (id, of) = text.trim().split_once(' ')?;
+    (of == stamp(index)).then(|| Oid::from_str(id).ok())?
+}
+
+/// Returns what tells one state of an index from another: its length, its time, and the hash that it ends with.
+fn stamp(index: &Path) -> String {
+    let read = || -> io::Result<String> {
+        let mut file = File::open(index)?;
+        let found = file.metadata()?;
+        let mut hash = [0; 20];
+        file.seek(io::SeekFrom::Start(found.len().saturating_sub(20)))?;
+        file.read_exact(&mut hash)?;
+        Ok(format!("{}-{}.{}-{hash:02x?}", found.len(), found.mtime(), found.mtime_nsec()))
+    };
+    read().unwrap_or_default()
 }
 
 /// What may have changed, told apart.
 #[derive(Default)]
 struct Sifted {
     changed: BTreeSet<OsString>,
-    /// Gone, because what was a folder above them is a link now. Git would not look there.
+    /// Gone, because what was a folder above them is a link or a file now. Git would not look there.
     unreachable: BTreeSet<OsString>,
     left_out: Vec<LeftOut>,
 }
@@ -235,8 +256,9 @@ fn lines(paths: &BTreeSet<OsString>) -> Vec<u8> {
 
 /// Tells apart what can be stored and what is left out.
 async fn sift(checkout: &Checkout, listed: Vec<u8>, cap: Option<u64>) -> Result<Sifted, Error> {
-    let folder = checkout.path.clone();
+    let checkout = checkout.clone();
     blocking(move || {
+        let top = checkout.anchor()?;
         let mut sifted = Sifted::default();
         for name in listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
             if let Some(nested) = name.strip_suffix(b"/") {
@@ -244,18 +266,23 @@ async fn sift(checkout: &Checkout, listed: Vec<u8>, cap: Option<u64>) -> Result<
                 continue;
             }
             let name = OsStr::from_bytes(name);
-            let (path, whole) = (PathBuf::from(name), folder.join(name));
-            let found = fs::symlink_metadata(&whole).ok().filter(fs::Metadata::is_file);
-            match found {
-                _ if is_beyond_link(&folder, &path) => {
+            let path = PathBuf::from(name);
+            let found = match look(&top, &path) {
+                Ok(found) => found,
+                Err(error) if is_in_the_way(&error) => {
                     sifted.unreachable.insert(name.to_owned());
+                    continue;
                 }
-                Some(found) if cap.is_some_and(|cap| found.len() > cap) => {
-                    sifted.left_out.push(LeftOut::TooLarge { path, bytes: found.len() });
-                }
-                Some(_) if File::open(&whole).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) => {
+                Err(_) => {
                     sifted.left_out.push(LeftOut::Unreadable(path));
+                    continue;
                 }
+            };
+            match found.filter(is_file).map(|found| u64::try_from(found.st_size).unwrap_or(0)) {
+                Some(bytes) if cap.is_some_and(|cap| bytes > cap) => {
+                    sifted.left_out.push(LeftOut::TooLarge { path, bytes });
+                }
+                Some(_) if is_unreadable(&top, &path) => sifted.left_out.push(LeftOut::Unreadable(path)),
                 // What is gone is noted as gone.
                 Some(_) | None => {
                     sifted.changed.insert(name.to_owned());
@@ -269,13 +296,19 @@ async fn sift(checkout: &Checkout, listed: Vec<u8>, cap: Option<u64>) -> Result<
     .await
 }
 
-/// Tells whether something above a file is a link.
-pub(super) fn is_beyond_link(top: &Path, path: &Path) -> bool {
-    let mut folder = top.to_owned();
-    path.parent().into_iter().flat_map(Path::components).any(|part| {
-        folder.push(part);
-        fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink())
-    })
+/// Returns what is at a path; `None` if nothing is. Fails if something above it is no folder, such as a link to one.
+pub(super) fn look(top: &Dir, path: &Path) -> io::Result<Option<Stat>> {
+    let (above, name) = split(path)?;
+    match top.below(above) {
+        Ok(folder) => folder.stat(name),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_unreadable(top: &Dir, path: &Path) -> bool {
+    let opened = split(path).and_then(|(above, name)| top.below(above)?.open_file(name));
+    opened.is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
 }
 
 /// Starts our index as a copy of the checkout's, which knows which files are unchanged. Entries whose stored form is not
@@ -349,7 +382,7 @@ async fn converts(checkout: &Checkout, index: &Path) -> Result<bool, Error> {
         Ok(everywhere.is_some_and(|folder| folder.join("git/attributes").exists())
             || setting("core.autocrlf").is_some_and(|value| value != "false")
             || setting("core.attributesFile").is_some()
-            || here.common.join("info/attributes").exists())
+            || has_other_attributes(&here.common.join("info/attributes")))
     })
     .await?;
     if set_up {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Repository, Signature};
 
+use super::library;
 use crate::base::Fault;
 
 /// Why there is no commit.
@@ -33,7 +34,7 @@ pub fn only(top: &Path, files: &[PathBuf], message: &str) -> Result<String, Comm
         ErrorCode::NotFound if error.class() == git2::ErrorClass::Config => CommitError::NoIdentity,
         _ => CommitError::Git { top: top.to_owned(), message: error.message().to_owned() },
     };
-    let repository = Repository::open(top).map_err(failed)?;
+    let repository = library::open(top).map_err(failed)?;
     let author = identity(&repository, "AUTHOR").map_err(failed)?;
     let committer = identity(&repository, "COMMITTER").map_err(failed)?;
     let parent = repository.head().and_then(|head| head.peel_to_commit()).map_err(failed)?;

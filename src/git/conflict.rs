@@ -9,6 +9,7 @@ use git2::{Index, IndexConflict, IndexEntry, MergeOptions, Oid, Repository};
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
+use super::union;
 use crate::model::diff::lossy;
 
 /// How many bytes of each side of a conflict are shown.
@@ -17,6 +18,8 @@ const SHOWN: usize = 8 << 10;
 const SHOWN_FILES: usize = 50;
 const FORMAT: u32 = 0o170_000;
 const COMMIT: u32 = 0o160_000;
+/// The bits of an index entry that say which side of a conflict it is.
+const STAGE: u16 = 0x3000;
 
 /// What kind of disagreement it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -84,7 +87,27 @@ pub(super) fn merge(repository: &Repository, ours: Oid, theirs: Oid) -> Result<I
     let commit = |id| repository.find_commit(id).map_err(&failed);
     let mut options = MergeOptions::new();
     options.find_renames(true);
-    repository.merge_commits(&commit(ours)?, &commit(theirs)?, Some(&options)).map_err(&failed)
+    let mut index = repository.merge_commits(&commit(ours)?, &commit(theirs)?, Some(&options)).map_err(&failed)?;
+    union::settle(repository, &mut index)?;
+    Ok(index)
+}
+
+/// Copies an entry of an index, as one that nobody disagrees about.
+pub(super) fn undisputed(entry: &IndexEntry) -> IndexEntry {
+    IndexEntry {
+        ctime: entry.ctime,
+        mtime: entry.mtime,
+        dev: 0,
+        ino: 0,
+        mode: entry.mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: entry.id,
+        flags: entry.flags & !STAGE,
+        flags_extended: 0,
+        path: entry.path.clone(),
+    }
 }
 
 /// Returns the conflicts of a merge.

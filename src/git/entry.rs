@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::error::Error;
 use super::program::Checkout;
+use super::repo_file;
 
 /// The reason on the lock of a worktree that is being made. While it stands there, nobody has worked in it.
 pub(super) const BEING_MADE: &str = "mxd: being made";
@@ -80,12 +81,15 @@ pub(super) fn of(path: &Path, common: &Path) -> Option<Entry> {
 }
 
 fn read(git_dir: PathBuf) -> Entry {
-    let path = line(&git_dir.join("gitdir")).filter(|bytes| !bytes.is_empty()).and_then(|bytes| {
-        let path = absolute(&git_dir, Path::new(&std::ffi::OsString::from_vec(bytes)));
-        path.parent().map(plain)
-    });
+    let path = path_in(&git_dir);
     let lock = line(&git_dir.join("locked")).map(|reason| String::from_utf8_lossy(&reason).into_owned());
     Entry { head: head(&git_dir), lock, path, git_dir }
+}
+
+/// Returns the folder of the checkout that a git folder belongs to, if it names one.
+pub(super) fn path_in(git_dir: &Path) -> Option<PathBuf> {
+    let bytes = one_path(&git_dir.join("gitdir")).filter(|bytes| !bytes.is_empty())?;
+    absolute(git_dir, Path::new(&std::ffi::OsString::from_vec(bytes))).parent().map(plain)
 }
 
 /// Returns what the HEAD in a git folder names.
@@ -101,7 +105,7 @@ pub(super) fn head(git_dir: &Path) -> Head {
 
 /// Returns where the `.git` of a folder leads: the git folder that it names, if it is a file that names one.
 pub(super) fn link_of(folder: &Path) -> Option<PathBuf> {
-    let bytes = line(&folder.join(".git"))?;
+    let bytes = one_path(&folder.join(".git"))?;
     let target = bytes.strip_prefix(b"gitdir: ")?;
     let target = absolute(folder, Path::new(&std::ffi::OsStr::from_bytes(target)));
     Some(fs::canonicalize(&target).unwrap_or(target))
@@ -120,7 +124,8 @@ pub(super) fn plain(path: &Path) -> PathBuf {
     }
 }
 
-fn absolute(base: &Path, path: &Path) -> PathBuf {
+/// Resolves `.` and `..` of a path that is relative to `base`, by its spelling.
+pub(super) fn absolute(base: &Path, path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in base.join(path).components() {
         match part {
@@ -134,9 +139,21 @@ fn absolute(base: &Path, path: &Path) -> PathBuf {
     whole
 }
 
+/// Returns what a small file holds that names one path, without line breaks at its end. The path may hold some itself.
+fn one_path(file: &Path) -> Option<Vec<u8>> {
+    fs::read(file).ok().map(without_line_end)
+}
+
+/// Cuts the line breaks at the end of a text off, as git does where it reads a path.
+pub(super) fn without_line_end(mut bytes: Vec<u8>) -> Vec<u8> {
+    let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+    bytes.truncate(end);
+    bytes
+}
+
 /// Returns the first line of a small file.
 fn line(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = fs::read(path).ok()?;
+    let mut bytes = repo_file::read_plain(path, repo_file::SMALL)?;
     if let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         bytes.truncate(end);
     }

@@ -32,6 +32,16 @@ pub enum Error {
     BranchInTheWay(String),
     #[error("{} is not a checkout of this repository, and what is in it is not ours to touch; move it away", .0.display())]
     InTheWay(PathBuf),
+    #[error(
+        "{} is a link to {} and not the worktree that should be there; nothing behind it was read or changed. Remove the \
+         link, and the worktree is made again from its branch", .path.display(), .target.display()
+    )]
+    LinkInPlace { path: PathBuf, target: PathBuf },
+    #[error(
+        "{} is not the checkout that the repository knows there: {found}. Nothing in it was changed; stop what works there \
+         and start the task again, which repairs the worktree or says what is in its way", .path.display()
+    )]
+    NotTheCheckout { path: PathBuf, found: String },
     #[error("{} has uncommitted changes ({files} files, such as {example}); commit or discard them first", .path.display())]
     Dirty { path: PathBuf, files: usize, example: String },
     #[error("{} is in the middle of a {operation}; finish or abort it first", .path.display())]
@@ -98,6 +108,8 @@ impl From<Error> for Fault {
             | Error::BranchBusy { .. }
             | Error::BranchInTheWay(_)
             | Error::InTheWay(_)
+            | Error::LinkInPlace { .. }
+            | Error::NotTheCheckout { .. }
             | Error::Dirty { .. }
             | Error::Unfinished { .. }
             | Error::NothingKept(_)

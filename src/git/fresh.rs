@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 
 use super::error::Error;
+use super::library;
 use crate::base::Fault;
 
 /// Who commits in a repository that nobody has made their own yet.
@@ -43,6 +44,7 @@ impl From<BeginError> for Fault {
 /// repository that has none. No file is touched. Where git does not know them, nothing is made.
 pub fn begin(top: &Path) -> Result<(), BeginError> {
     let failed = |error: git2::Error| BeginError::Git { top: top.to_owned(), message: error.message().to_owned() };
+    library::prepare();
     let begun = Repository::discover(top).ok();
     let settings = match &begun {
         Some(repository) => repository.config(),
@@ -75,6 +77,7 @@ pub fn begin(top: &Path) -> Result<(), BeginError> {
 /// author, so that later commits need no other.
 pub fn make(top: &Path, branch: &str, author: Author, message: &str) -> Result<(), Error> {
     let failed = Error::read(top);
+    library::prepare();
     let made = || -> Result<(), git2::Error> {
         let mut options = RepositoryInitOptions::new();
         options.initial_head(branch).no_reinit(true);

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use super::entry::{self, Head};
 use super::program::Checkout;
+use super::repo_file;
 
 /// How many files and folders are looked at. With more, git is hardly slower.
 const MOST: usize = 2_000;
@@ -121,7 +122,8 @@ impl Look {
     fn head(&mut self, checkout: &Checkout) {
         let head = entry::head(&checkout.git_dir);
         if let Head::Branch(branch) = &head {
-            let tip = fs::read(checkout.common.join("refs/heads").join(branch)).unwrap_or_default();
+            let tip = checkout.common.join("refs/heads").join(branch);
+            let tip = repo_file::read_plain(&tip, repo_file::SMALL).unwrap_or_default();
             self.print.update(&tip);
         }
         self.print.update(format!("{head:?}").as_bytes());

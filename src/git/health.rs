@@ -2,19 +2,18 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::entry;
 use super::error::{Error, blocking};
-use super::program::Call;
+use super::library;
+use super::locks;
+use super::program::{Call, Checkout};
 
 /// The oldest version with everything that is used here: older ones do not let attributes be switched off, which archives
 /// need to keep files byte for byte.
 pub const WANTED: Version = Version(2, 41, 0);
 /// The oldest version that can make a locked worktree at all.
 pub const NEEDED: Version = Version(2, 34, 0);
-/// How old a lock of git's must be to look forgotten. No call of git's holds one this long in ordinary repositories.
-pub(super) const FORGOTTEN: Duration = Duration::from_mins(5);
 
 /// A version of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +30,7 @@ impl fmt::Display for Version {
 pub struct Repository {
     pub has_name: bool,
     pub has_email: bool,
-    /// Locks that nobody has touched for minutes, in the main checkout and in every other.
+    /// Locks that nobody holds any more, in the main checkout and in every other.
     pub forgotten_locks: Vec<PathBuf>,
 }
 
@@ -53,27 +52,24 @@ fn parse(said: &str) -> Option<Version> {
 pub async fn repository(top: &Path) -> Result<Repository, Error> {
     let top = top.to_owned();
     blocking(move || {
-        let repository = git2::Repository::open(&top).map_err(Error::read(&top))?;
+        let repository = library::open(&top).map_err(Error::read(&top))?;
         let settings = repository.config().map_err(Error::read(&top))?;
         let has = |name: &str| settings.get_string(name).is_ok_and(|value| !value.trim().is_empty());
         let common = repository.commondir();
-        let mut locks = ["packed-refs.lock", "config.lock"].map(|name| common.join(name)).to_vec();
+        let mut locks = [locks::PACKED_REFS, "config.lock"].map(|name| common.join(name)).to_vec();
         let linked = entry::all(common)?.into_iter().map(|entry| entry.git_dir);
         for folder in std::iter::once(common.to_owned()).chain(linked) {
             locks.extend(["index.lock", "HEAD.lock"].map(|name| folder.join(name)));
         }
+        let main = Checkout { path: top, git_dir: common.to_owned(), common: common.to_owned() };
+        let folders = locks::folders(&main)?;
         Ok(Repository {
             has_name: has("user.name"),
             has_email: has("user.email"),
-            forgotten_locks: locks.into_iter().filter(|lock| is_forgotten(lock)).collect(),
+            forgotten_locks: locks.into_iter().filter(|lock| locks::is_forgotten(lock, &folders)).collect(),
         })
     })
     .await
-}
-
-fn is_forgotten(lock: &Path) -> bool {
-    let touched = lock.symlink_metadata().and_then(|found| found.modified());
-    touched.is_ok_and(|touched| SystemTime::now().duration_since(touched).is_ok_and(|age| age > FORGOTTEN))
 }
 
 #[cfg(test)]

@@ -14,14 +14,3 @@ fn versions_are_read_as_vendors_spell_them() {
     }
     assert!(NEEDED < WANTED && Version(2, 9, 0) < NEEDED);
 }
-
-#[test]
-fn only_a_lock_that_nobody_touched_for_minutes_is_forgotten() {
-    let folder = tempfile::tempdir().unwrap();
-    let lock = folder.path().join("index.lock");
-    assert!(!is_forgotten(&lock));
-    let file = std::fs::File::create(&lock).unwrap();
-    assert!(!is_forgotten(&lock));
-    file.set_modified(SystemTime::now() - FORGOTTEN * 2).unwrap();
-    assert!(is_forgotten(&lock));
-}

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry;
 use super::error::Error;
+use super::library;
 use super::program::Checkout;
 
 const SETTING: &str = "core.hookspath";
@@ -49,7 +50,7 @@ pub fn folders(main: &Checkout, here: &Checkout) -> Result<Vec<PathBuf>, Error> 
 /// Returns everything that the setting is set to, on any level.
 fn values(checkout: &Checkout) -> Result<Vec<PathBuf>, Error> {
     let failed = Error::read(&checkout.path);
-    let settings = git2::Repository::open(&checkout.git_dir).and_then(|opened| opened.config()).map_err(&failed)?;
+    let settings = library::open(&checkout.git_dir).and_then(|opened| opened.config()).map_err(&failed)?;
     let mut values = Vec::new();
     let each = settings.multivar(SETTING, None).map_err(&failed)?;
     let taken = each.for_each(|entry| {

@@ -13,9 +13,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::{FileType, Mode};
 
+use super::dir::{Dir, is_file, is_in_the_way, split};
 use super::error::{Error, blocking};
 use super::program::Checkout;
+use super::repo_file;
 
 /// The file that says what to copy.
 pub const FILE: &str = ".worktreeinclude";
@@ -64,7 +67,7 @@ impl Included {
 }
 
 /// Copies what `.worktreeinclude` of the main checkout names into a worktree. Without such a file nothing happens.
-pub async fn copy(main: &Checkout, worktree: &Path) -> Result<Included, Error> {
+pub async fn copy(main: &Checkout, worktree: &Checkout) -> Result<Included, Error> {
     let top = main.path.clone();
     let found = blocking(move || candidates(&top)).await?;
     let Some((candidates, mut included)) = found else { return Ok(Included::default()) };
@@ -84,14 +87,15 @@ pub async fn copy(main: &Checkout, worktree: &Path) -> Result<Included, Error> {
         .filter(|path| !path.is_empty())
         .map(|path| OsStr::from_bytes(path).into())
         .collect();
-    let (top, worktree) = (main.path.clone(), worktree.to_owned());
+    let (main, worktree) = (main.clone(), worktree.clone());
     blocking(move || {
+        let (from, to) = (main.anchor()?, worktree.anchor()?);
         for path in &ignored {
             if included.files == MOST_FILES || included.bytes > MOST_BYTES {
                 included.skip(path, Skip::TooMuch);
                 continue;
             }
-            match copy_one(&top, &worktree, path) {
+            match copy_one(&from, &to, path) {
                 Ok(Ok(bytes)) => {
                     included.files += 1;
                     included.bytes += bytes;
@@ -111,13 +115,20 @@ pub async fn copy(main: &Checkout, worktree: &Path) -> Result<Included, Error> {
 /// Returns the files that the patterns match, ignored or not.
 fn candidates(top: &Path) -> Result<Option<(Vec<PathBuf>, Included)>, Error> {
     let file = top.join(FILE);
+    let text = match repo_file::read(top, &file, repo_file::SMALL) {
+        Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(None) => return Ok(None),
+        Err(error) => {
+            let problems = vec![error.to_string()];
+            return Ok(Some((Vec::new(), Included { problems, ..Included::default() })));
+        }
+    };
     let mut builder = GitignoreBuilder::new(top);
-    match fs::symlink_metadata(&file) {
-        Ok(found) if found.is_file() => {}
-        _ => return Ok(None),
-    }
     let mut included = Included::default();
-    included.problems.extend(builder.add(&file).map(|error| error.to_string()));
+    for line in text.lines() {
+        let added = builder.add_line(Some(file.clone()), line);
+        included.problems.extend(added.err().map(|error| error.to_string()));
+    }
     let patterns =
         builder.build().map_err(|error| Error::Refused(format!("{} cannot be used: {error}", file.display())))?;
     let mut found = Vec::new();
@@ -156,54 +167,50 @@ fn walk(top: &Path, folder: &Path, patterns: &Gitignore, inside: bool, found: &m
     }
 }
 
-/// Copies one file; the other result says why not.
-fn copy_one(top: &Path, worktree: &Path, path: &Path) -> io::Result<Result<u64, Skip>> {
-    let (source, target) = (top.join(path), worktree.join(path));
-    let found = fs::symlink_metadata(&source)?;
-    if target.symlink_metadata().is_ok() {
+/// Copies one file; the other result says why not. Nothing is read or written through a link.
+fn copy_one(main: &Dir, worktree: &Dir, path: &Path) -> io::Result<Result<u64, Skip>> {
+    let (above, name) = split(path)?;
+    let from = main.below(above)?;
+    let Some(found) = from.stat(name)? else { return Err(io::ErrorKind::NotFound.into()) };
+    if is_there(worktree, above, name)? {
         return Ok(Err(Skip::Exists));
     }
-    if found.is_symlink() {
-        let leads_to = fs::read_link(&source)?;
-        if leads_out(path, &leads_to) {
+    if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
+        let target = from.read_link(name)?;
+        if leads_out(path, Path::new(&target)) {
             return Ok(Err(Skip::LeadsOut));
         }
-        make_folders(worktree, path)?;
-        std::os::unix::fs::symlink(leads_to, &target)?;
+        worktree.make(above)?.symlink(&target, name)?;
         return Ok(Ok(0));
     }
-    if !found.is_file() {
+    if !is_file(&found) {
         return Ok(Err(Skip::NotAFile));
     }
-    make_folders(worktree, path)?;
-    let mut name = OsString::from(".mxd-draft-");
-    name.push(blake3::hash(path.as_os_str().as_bytes()).to_hex().as_str());
-    let draft = target.with_file_name(name);
-    let _ = fs::remove_file(&draft);
-    let done = clone_or_copy(&source, &draft).and_then(|()| {
-        fs::set_permissions(&draft, fs::Permissions::from_mode(found.permissions().mode() & 0o777))?;
+    let to = worktree.make(above)?;
+    let mut draft = OsString::from(".mxd-draft-");
+    draft.push(blake3::hash(path.as_os_str().as_bytes()).to_hex().as_str());
+    to.remove_file(&draft)?;
+    let copied = clone_or_copy(&from, name, &to, &draft).and_then(|bytes| {
         // A second name for it, instead of a new name: this fails where something has that name by now.
-        fs::hard_link(&draft, &target)
+        to.hard_link(&draft, name)?;
+        Ok(bytes)
     });
-    let _ = fs::remove_file(&draft);
-    match done {
+    let _ = to.remove_file(&draft);
+    match copied {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Err(Skip::Exists)),
-        done => done.map(|()| Ok(found.len())),
+        copied => copied.map(Ok),
     }
 }
 
-/// Makes the folders above a file in the worktree; a link among them ends it.
-fn make_folders(worktree: &Path, path: &Path) -> io::Result<()> {
-    let mut folder = worktree.to_owned();
-    for part in path.parent().into_iter().flat_map(Path::components) {
-        folder.push(part);
-        match fs::symlink_metadata(&folder) {
-            Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(io::Error::other(format!("{} is not a folder", folder.display()))),
-            Err(_) => fs::create_dir(&folder)?,
+fn is_there(worktree: &Dir, above: &Path, name: &OsStr) -> io::Result<bool> {
+    match worktree.below(above) {
+        Ok(folder) => Ok(folder.stat(name)?.is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if is_in_the_way(&error) => {
+            Err(io::Error::other(format!("{} is not a folder", worktree.path().join(above).display())))
         }
+        Err(error) => Err(error),
     }
-    Ok(())
 }
 
 /// Tells whether a link at `path` leads out of the folder that `path` is relative to.
@@ -221,18 +228,20 @@ fn leads_out(path: &Path, target: &Path) -> bool {
     false
 }
 
-/// Copies a file, by sharing its blocks where the file system can.
-fn clone_or_copy(source: &Path, target: &Path) -> io::Result<()> {
-    let mut from = File::open(source)?;
-    let mut to = File::options().write(true).create_new(true).open(target)?;
-    if !share_blocks(&from, &to) {
-        io::copy(&mut from, &mut to)?;
+/// Copies a file with its permissions and its time, by sharing its blocks where the file system can.
+fn clone_or_copy(from: &Dir, name: &OsStr, to: &Dir, draft: &OsStr) -> io::Result<u64> {
+    let mut source = from.open_file(name)?;
+    let found = source.metadata()?;
+    let mut target = to.create(draft, Mode::from_raw_mode(0o600))?;
+    if !share_blocks(&source, &target) {
+        io::copy(&mut source, &mut target)?;
     }
-    if let Ok(time) = from.metadata().and_then(|found| found.modified()) {
+    if let Ok(time) = found.modified() {
         // A build that looks at times need not start from nothing.
-        let _ = to.set_modified(time);
+        let _ = target.set_modified(time);
     }
-    Ok(())
+    target.set_permissions(fs::Permissions::from_mode(found.permissions().mode() & 0o777))?;
+    Ok(found.len())
 }
 
 #[cfg(target_os = "linux")]

@@ -1,10 +1,14 @@
 //! Where a folder stands in git: which repository, which checkout of it, on which branch.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
-use crate::base::Fault;
+use super::library;
+use super::program::Checkout;
+use crate::base::{Fault, TaskId};
 
 /// The repository that a folder is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub struct Place {
     pub top: PathBuf,
     /// The folder asked about is in this other checkout of the same repository.
     pub linked: Option<PathBuf>,
+    /// The git folder that all checkouts of the repository share.
+    pub common: PathBuf,
 }
 
 /// Why a folder cannot be worked on.
@@ -30,6 +36,11 @@ pub enum PlaceError {
     Detached(PathBuf),
     #[error("the repository {} belongs to another user, and git refuses to trust it", .0.display())]
     NotOurs(PathBuf),
+    #[error(
+        "the repository {} keeps its files in {} (its setting core.worktree says so), which mxd does not support",
+        .git_dir.display(), .top.display()
+    )]
+    OtherFolder { git_dir: PathBuf, top: PathBuf },
     #[error("the branch name {0:?} is not valid UTF-8")]
     BranchName(String),
     #[error("git cannot read {}: {message}", .path.display())]
@@ -55,6 +66,12 @@ impl From<PlaceError> for Fault {
             }
             PlaceError::NotOurs(top) => {
                 fault.hint(format!("if you trust it: `git config --global --add safe.directory {}`", quoted(&top)))
+            }
+            PlaceError::OtherFolder { git_dir, .. } => {
+                fault.hint("nothing was read or changed in that folder").hint(format!(
+                    "if the setting is not yours: `git --git-dir {} config --unset core.worktree`",
+                    quoted(&git_dir)
+                ))
             }
             PlaceError::BranchName(_) => fault.hint("rename the branch with `git branch -m <name>`"),
             PlaceError::Git { .. } => fault,
@@ -83,8 +100,30 @@ impl Place {
         };
         let bare = || PlaceError::Bare(main.path().to_owned());
         let top = main.workdir().map(canonical).filter(|_| !main.is_bare()).ok_or_else(bare)?;
+        refuse_other_folder(&main, &top)?;
         let linked = checkout.filter(|checkout| *checkout != top);
-        Ok(Self { top, linked })
+        let common = canonical(main.commondir());
+        Ok(Self { top, linked, common })
+    }
+
+    /// Tells whether this is the same repository on the disk as another one, however both are spelled.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let identity = |place: &Self| std::fs::metadata(&place.common).map(|found| (found.dev(), found.ino())).ok();
+        identity(self).is_some_and(|ours| identity(other) == Some(ours))
+    }
+
+    /// Returns the tasks that branches and refs of this repository are named after.
+    pub fn tasks(&self) -> BTreeSet<TaskId> {
+        let Ok(repository) = open(&self.top) else { return BTreeSet::new() };
+        let mut tasks = BTreeSet::new();
+        for (glob, from) in [("refs/heads/mxd/*", "refs/heads/mxd/"), ("refs/mxd/*", "refs/mxd/")] {
+            for name in repository.references_glob(glob).into_iter().flatten().flatten() {
+                let name = String::from_utf8_lossy(name.name_bytes()).into_owned();
+                let parts = name.strip_prefix(from).unwrap_or_default().split('/');
+                tasks.extend(parts.take(2).filter_map(|part| part.parse::<TaskId>().ok()));
+            }
+        }
+        tasks
     }
 
     /// Tells whether the repository has a branch of this name.
@@ -111,6 +150,18 @@ impl Place {
     }
 }
 
+/// Refuses a repository whose settings name another folder for its files than the one that its `.git` is in.
+pub(super) fn refuse_other_folder(repository: &Repository, top: &Path) -> Result<(), PlaceError> {
+    let git_dir = canonical(repository.commondir());
+    let checkout = Checkout { path: top.to_owned(), git_dir: git_dir.clone(), common: git_dir.clone() };
+    let is_elsewhere = repository.workdir().map(canonical).is_none_or(|folder| folder != canonical(top));
+    if is_elsewhere || checkout.handle().is_err() {
+        let top = repository.workdir().map_or_else(|| top.to_owned(), canonical);
+        return Err(PlaceError::OtherFolder { git_dir, top });
+    }
+    Ok(())
+}
+
 fn canonical(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -119,6 +170,7 @@ fn open(folder: &Path) -> Result<Repository, PlaceError> {
     // Environment variables such as GIT_DIR must not decide which project is meant.
     let flags = RepositoryOpenFlags::CROSS_FS;
     let none: [&Path; 0] = [];
+    library::prepare();
     Repository::open_ext(folder, flags, none).map_err(|error| match error.code() {
         ErrorCode::NotFound => PlaceError::NotARepository(folder.to_owned()),
         ErrorCode::Owner => PlaceError::NotOurs(folder.to_owned()),

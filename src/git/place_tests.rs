@@ -39,7 +39,7 @@ fn the_top_and_everything_below_it_are_the_same_place() {
     born(&root);
     let deep = root.join("a/b");
     fs::create_dir_all(&deep).unwrap();
-    let place = Place { top: root.clone(), linked: None };
+    let place = Place { top: root.clone(), linked: None, common: root.join(".git") };
     for folder in [root.clone(), deep, root.join("a/../a")] {
         assert_eq!(Place::of(&folder), Ok(place.clone()), "{}", folder.display());
     }
@@ -50,7 +50,7 @@ fn the_top_and_everything_below_it_are_the_same_place() {
 fn the_git_folder_itself_means_its_checkout() {
     let (_guard, root) = somewhere();
     born(&root);
-    assert_eq!(Place::of(&root.join(".git")), Ok(Place { top: root, linked: None }));
+    assert_eq!(Place::of(&root.join(".git")), Ok(Place { common: root.join(".git"), top: root, linked: None }));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_link_to_a_folder_is_followed() {
     let real = root.join("real");
     born(&real);
     std::os::unix::fs::symlink(&real, root.join("link")).unwrap();
-    assert_eq!(Place::of(&root.join("link")), Ok(Place { top: real, linked: None }));
+    assert_eq!(Place::of(&root.join("link")), Ok(Place { common: real.join(".git"), top: real, linked: None }));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn another_checkout_is_linked_to_the_main_one_and_takes_its_branch() {
     fs::create_dir(side.join("deep")).unwrap();
 
     let place = Place::of(&side.join("deep")).unwrap();
-    assert_eq!(place, Place { top: main, linked: Some(side) });
+    assert_eq!(place, Place { common: main.join(".git"), top: main, linked: Some(side) });
     assert_eq!(place.branch().as_deref(), Ok("main"));
 }
 

@@ -1,6 +1,6 @@
 //! The one place that runs the `git` program, and how: the repository pinned by environment so that nothing in a
-//! worktree can point it elsewhere, no hooks, no fsmonitor, no signing, no prompt, no stdin unless there is something
-//! to say, bounded output, a time limit, English messages.
+//! worktree can point it elsewhere, no hooks, no fsmonitor, no signing, no prompt, no fetch, no stdin unless there is
+//! something to say, bounded output, a time limit, English messages.
 //!
 //! What still runs by the repository's configuration is its content filters, in the calls that fill or compare a
 //! worktree: without them Git LFS would not work.
@@ -14,6 +14,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{sleep, timeout};
 
 use super::error::Error;
+use super::exec_settings;
+use super::library;
 use crate::process::{Environment, Spec, converse};
 
 /// How long a call may take that does not touch files in number.
@@ -33,6 +35,7 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
+    ("protocol.ext.allow", "never"),
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
     ("gc.auto", "0"),
@@ -59,9 +62,16 @@ impl Checkout {
     /// Opens the checkout for reading, where it was pinned and not where its own files say.
     pub(super) fn open(&self) -> Result<git2::Repository, Error> {
         let failed = Error::read(&self.path);
-        let repository = git2::Repository::open(&self.git_dir).map_err(&failed)?;
+        let repository = library::open(&self.git_dir).map_err(&failed)?;
         repository.set_workdir(&self.path, false).map_err(&failed)?;
         Ok(repository)
+    }
+
+    /// Returns what takes the place of settings with which the repository would run programs.
+    fn harmless_settings(&self) -> Result<exec_settings::Overrides, Error> {
+        // A checkout whose own files are torn has no settings of its own that git would read.
+        let opened = library::open(&self.git_dir).or_else(|_| library::open(&self.common));
+        exec_settings::overrides(&opened.map_err(Error::read(&self.path))?)
     }
 
     /// Returns a call of git in this checkout.
@@ -69,10 +79,12 @@ impl Checkout {
         Call {
             arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
             cwd: self.path.clone(),
+            checkout: Some(self.clone()),
             environment: self.environment(),
             limit: SHORT,
             input: Vec::new(),
             records: None,
+            fetches: false,
             settings: SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         }
     }
@@ -81,7 +93,10 @@ impl Checkout {
         Environment::new()
             .with("GIT_DIR", &self.git_dir)
             .with("GIT_COMMON_DIR", &self.common)
-            .with("GIT_WORK_TREE", &self.path)
+            // Missing objects of a partial clone are fetched only where that is asked for.
+            .with("GIT_NO_LAZY_FETCH", "1")
+            // The folder that the call starts in, whatever its path leads to by then.
+            .with("GIT_WORK_TREE", ".")
             .with("GIT_OPTIONAL_LOCKS", "0")
             .with("GIT_ADVICE", "0")
             .with("LC_ALL", "C")
@@ -95,10 +110,13 @@ impl Checkout {
 pub(super) struct Call {
     arguments: Vec<OsString>,
     cwd: PathBuf,
+    /// The checkout to run in. Its folder is opened and made sure of at the last moment.
+    checkout: Option<Checkout>,
     environment: Environment,
     limit: Duration,
     input: Vec<u8>,
     records: Option<PathBuf>,
+    fetches: bool,
     settings: Vec<(String, String)>,
 }
 
@@ -109,10 +127,12 @@ impl Call {
             arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
             // There always is one, whatever TMPDIR says.
             cwd: PathBuf::from("/"),
+            checkout: None,
             environment: Environment::new().with("LC_ALL", "C").with("LANGUAGE", "C"),
             limit: SHORT,
             input: Vec::new(),
             records: None,
+            fetches: false,
             settings: Vec::new(),
         }
     }
@@ -126,6 +146,13 @@ impl Call {
     pub(super) fn long(mut self, records: Option<&Path>) -> Self {
         self.limit = LONG;
         self.records = records.map(Path::to_owned);
+        self
+    }
+
+    /// Lets git fetch objects that a partial clone does not have yet. Which programs that may run is decided by the user's
+    /// own settings and not by the repository's.
+    pub(super) fn fetching(mut self) -> Self {
+        self.fetches = true;
         self
     }
 
@@ -215,8 +242,27 @@ impl Call {
         spec.shown = format!("git {call}");
         spec.arguments = self.arguments;
         spec.records = self.records;
-        spec.environment = self.environment.with("GIT_CONFIG_COUNT", self.settings.len().to_string());
-        for (at, (key, value)) in self.settings.iter().enumerate() {
+        let (mut settings, mut environment, mut unfetched) = (self.settings, self.environment, String::new());
+        if let Some(checkout) = &self.checkout {
+            spec.cwd_dir = Some(checkout.handle()?);
+            // Before ours, which win over them.
+            let overrides = checkout.harmless_settings()?;
+            settings.splice(0..0, overrides.settings);
+            if overrides.own_proxy {
+                let (name, value) = exec_settings::NO_PROXY;
+                environment = environment.with(name, value);
+            }
+            if let Some(transport) = overrides.own_transport.filter(|_| self.fetches) {
+                unfetched = format!(
+                    ". Nothing was fetched, because the setting {transport} of the repository names a program of its own to \
+                     fetch with; unset it if you do not know it"
+                );
+            } else if self.fetches {
+                environment = environment.with("GIT_NO_LAZY_FETCH", "0");
+            }
+        }
+        spec.environment = environment.with("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (at, (key, value)) in settings.iter().enumerate() {
             spec.environment = spec.environment.with(format!("GIT_CONFIG_KEY_{at}"), key);
             spec.environment = spec.environment.with(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
@@ -247,7 +293,7 @@ impl Call {
         let complaint = process.output().glimpse().head;
         let complaint = String::from_utf8_lossy(&complaint[..complaint.len().min(COMPLAINT)]).trim().to_owned();
         let said = if complaint.is_empty() { "it did not say why".to_owned() } else { complaint };
-        Ok(Answer { code: exit.code, out, said })
+        Ok(Answer { code: exit.code, out, said: said + &unfetched })
     }
 }
 

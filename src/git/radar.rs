@@ -56,6 +56,9 @@ impl Radar {
         branches: &[String],
         at_work: &BTreeMap<String, TaskId>,
     ) -> Result<Vec<Clash>, Error> {
+        let odb = repository.odb().map_err(Error::read(repository.path()))?;
+        // What is not committed becomes a commit in memory: the repository keeps nothing of it.
+        let _memory = odb.add_new_mempack_backend(IN_MEMORY).map_err(Error::read(repository.path()))?;
         let mut tips = Vec::new();
         for branch in branches {
             if let Some(tip) = refs::branch_tip(repository, branch)? {
@@ -95,6 +98,8 @@ impl Radar {
     }
 }
 
+/// Where objects in memory stand among the places where libgit2 writes and looks: before the disk.
+const IN_MEMORY: i32 = 1_000;
 /// How many files may differ from the last commit to be looked at.
 const MOST_CHANGES: usize = 2_000;
 

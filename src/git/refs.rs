@@ -1,11 +1,11 @@
 //! Branches and our own refs: read, made, moved and deleted, always against the value that was seen.
 
-use std::fs;
 use std::path::Path;
 
 use git2::{ErrorCode, Oid, Repository};
 
 use super::error::Error;
+use super::repo_file;
 use super::step::step;
 use crate::base::TaskId;
 
@@ -64,9 +64,18 @@ pub(super) fn swap(repository: &Repository, name: &str, seen: Option<Oid>, new: 
     }
 }
 
+/// A reflog that is larger is not read.
+const LARGEST_REFLOG: u64 = 64 << 20;
+
+/// Deletes a ref, whatever it leads to.
+pub(super) fn delete(repository: &Repository, name: &str) -> Result<(), Error> {
+    let failed = Error::read(repository.path());
+    repository.find_reference(name).and_then(|mut found| found.delete()).map_err(failed)
+}
+
 /// Returns the last commit that a reflog names and the repository has.
 pub(super) fn last_of_reflog(log: &Path, repository: &Repository) -> Option<Oid> {
-    let text = fs::read(log).ok()?;
+    let text = repo_file::read_plain(log, LARGEST_REFLOG)?;
     let known = |line: &[u8]| {
         let id = line.split(|byte| *byte == b' ').nth(1)?;
         let id = Oid::from_str(std::str::from_utf8(id).ok()?).ok()?;

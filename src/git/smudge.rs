@@ -26,7 +26,7 @@ pub(super) async fn apply(checkout: &Checkout, changes: &[Change], head: Option<
             _ => false,
         };
         let (filtered, plain): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_filtered);
-        worktree_files::apply(&repository, &here.path, &plain)?;
+        worktree_files::apply(&repository, &here.anchor()?, &plain)?;
         Ok(filtered)
     })
     .await?;
@@ -45,7 +45,8 @@ pub(super) async fn apply(checkout: &Checkout, changes: &[Change], head: Option<
         worktree_files::remove_if_there(&left)?;
     }
     checkout.git(["update-index", "-z", "--add", "--index-info"]).index(&index).input(input).run().await?;
-    let written = checkout.git(["checkout-index", "--all", "--force", "--quiet"]).index(&index).long(None).run().await;
+    let written =
+        checkout.git(["checkout-index", "--all", "--force", "--quiet"]).index(&index).long(None).fetching().run().await;
     worktree_files::remove_if_there(&index)?;
     written.map(drop)
 }

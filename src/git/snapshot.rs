@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Signature};
 
-use super::capture::{Captured, LeftOut, Safety, capture, capture_aside, include_also, is_beyond_link};
+use super::capture::{Captured, LeftOut, capture, capture_aside, include_also, look};
+use super::dir::is_folder;
 use super::entry::{self, Head};
 use super::error::{Error, blocking};
 use super::last_kept::Looked;
@@ -81,7 +82,7 @@ impl Worktrees {
             Looked::Else(checkout, glance) => (checkout, glance),
         };
         step("files are about to be captured");
-        let captured = capture(&checkout, Some(cap), Safety::Os).await?;
+        let captured = capture(&checkout, Some(cap)).await?;
         step("files are captured");
         let glance = glance.filter(|_| captured.can_be_relied_on());
         let taken = keep(&checkout, task, turn, captured).await?;
@@ -100,7 +101,7 @@ impl Worktrees {
     pub async fn state(&self, path: &Path) -> Result<String, Error> {
         let _place = self.place(path).await;
         let checkout = self.checkout(path).await?;
-        Ok(capture(&checkout, Some(FILE_CAP), Safety::Os).await?.tree.to_string())
+        Ok(capture(&checkout, Some(FILE_CAP)).await?.tree.to_string())
     }
 
     /// As [`Worktrees::state`], also while another process takes snapshots there.
@@ -198,7 +199,7 @@ impl Worktrees {
         }
         let line = |old: &Snapshot| format!("delete {} {}\n", name(task, old.turn), old.commit);
         let input = old.iter().map(line).collect::<String>().into_bytes();
-        self.main().git(["update-ref", "--stdin"]).input(input).run_patiently().await?;
+        self.main().git(["update-ref", "--stdin"]).input(input).durable().run_patiently().await?;
         Ok(old.len())
     }
 
@@ -215,7 +216,7 @@ impl Worktrees {
         let _place = self.place(path).await;
         let checkout = self.checkout(path).await?;
         // Nothing may be written over that is not kept: no cap, and what is only ignored now comes in too.
-        let mut now = capture(&checkout, None, Safety::Os).await?;
+        let mut now = capture(&checkout, None).await?;
         let hidden = hidden(&checkout, now.tree, snapshot).await?;
         if !hidden.is_empty() {
             now.tree = include_also(&checkout, &hidden).await?;
@@ -236,7 +237,7 @@ impl Worktrees {
             let (left_alone, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_left_out);
             // What is ignored is decided by the rules of that time.
             let (rules, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_rule);
-            worktree_files::apply(&repository, &here.path, &rules)?;
+            worktree_files::apply(&repository, &here.anchor()?, &rules)?;
             let all: Vec<Change> = rules.into_iter().chain(others).collect();
             Ok((all, left_alone.into_iter().map(|change| change.path).collect::<Vec<_>>()))
         })
@@ -370,10 +371,10 @@ async fn hidden(checkout: &Checkout, now: Oid, snapshot: &Snapshot) -> Result<Ve
         let (from, to) = (find_tree(&repository, now)?, find_tree(&repository, parse(&wanted.tree)?)?);
         let changes = worktree_files::changes(&repository, &from, &to)?;
         let written = changes.into_iter().filter(|change| change.wanted.is_some()).map(|change| change.path);
-        let unseen = written.filter(|path| from.get_path(path).is_err() && !is_beyond_link(&checkout.path, path));
-        Ok(unseen
-            .filter(|path| checkout.path.join(path).symlink_metadata().is_ok_and(|found| !found.is_dir()))
-            .collect())
+        let top = checkout.anchor()?;
+        let is_there =
+            |path: &PathBuf| look(&top, path).is_ok_and(|found| found.is_some_and(|found| !is_folder(&found)));
+        Ok(written.filter(|path| from.get_path(path).is_err()).filter(is_there).collect())
     })
     .await
 }

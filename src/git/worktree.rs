@@ -7,6 +7,7 @@
 
 mod archive;
 mod make;
+mod relocate;
 mod remove;
 mod restore;
 mod stray;
@@ -14,20 +15,26 @@ mod trash;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use super::anchor;
+use super::dir::Dir;
 use super::entry::{self, Entry, Head};
 use super::error::{Error, blocking};
 use super::last_kept::LastKept;
+use super::library;
+use super::place;
 use super::program::Checkout;
 use super::status::Operation;
 use crate::base::TaskId;
 
 pub use super::situation::Why;
 pub use archive::ARCHIVE;
+pub use relocate::repair_links;
 pub use remove::{BranchFate, Removal, Removed};
 pub use restore::{Restored, Uncommitted};
 pub use stray::{Known, Stray};
@@ -115,7 +122,7 @@ pub struct Worktrees {
     /// The main checkout.
     main: Checkout,
     /// Where new worktrees go.
-    folder: PathBuf,
+    pub(in crate::git) folder: PathBuf,
     /// Where the notes of running processes are kept.
     records: Option<PathBuf>,
     /// Held around what git cannot do twice at once.
@@ -134,9 +141,12 @@ impl Worktrees {
         let (top, folder) = (top.to_owned(), folder.to_owned());
         let records = records.map(Path::to_owned);
         blocking(move || {
-            std::fs::create_dir_all(&folder).map_err(Error::disk("make the folder", &folder))?;
+            anchor::refuse_link_to_folder(&folder)?;
+            let mut private = std::fs::DirBuilder::new();
+            private.recursive(true).mode(0o700).create(&folder).map_err(Error::disk("make the folder", &folder))?;
             let folder = std::fs::canonicalize(&folder).map_err(Error::disk("find", &folder))?;
-            let repository = git2::Repository::open(&top).map_err(Error::read(&top))?;
+            let repository = library::open(&top).map_err(Error::read(&top))?;
+            place::refuse_other_folder(&repository, &top).map_err(|error| Error::Refused(error.to_string()))?;
             let common = repository.commondir();
             let common = std::fs::canonicalize(common).map_err(Error::disk("find", common))?;
             let main = Checkout { path: top, git_dir: common.clone(), common };
@@ -162,8 +172,9 @@ impl Worktrees {
         &self.last_kept
     }
 
-    pub(in crate::git) fn folder(&self) -> &Path {
-        &self.folder
+    /// Opens the folder of the worktrees.
+    pub(in crate::git) fn folder(&self) -> Result<Dir, Error> {
+        Dir::open(&self.folder).map_err(Error::disk("open", &self.folder))
     }
 
     /// Returns where the worktree of a task goes. The caller stores it: only a stored path is ever removed.
@@ -171,11 +182,12 @@ impl Worktrees {
         self.folder.join(super::branch::folder(task, title))
     }
 
-    /// Returns the checkout in a worktree's folder.
+    /// Returns the checkout in a worktree's folder. Refused if a link stands in its place.
     pub async fn checkout(&self, path: &Path) -> Result<Checkout, Error> {
         if path == self.main.path {
             return Ok(self.main.clone());
         }
+        anchor::refuse_link(path)?;
         let found = self.entry_of(path).await?;
         found.map(|entry| entry.checkout(path, &self.main.common)).ok_or_else(|| Error::InTheWay(path.to_owned()))
     }

@@ -2,15 +2,16 @@
 //!
 //! Only what differs between the two trees is touched, nothing through a link, nothing outside the folder.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use git2::{Delta, DiffOptions, FileMode, Oid, Repository, Tree};
+use rustix::fs::{Mode, Stat};
 
+use super::dir::{Dir, is_file, is_folder, split};
 use super::error::Error;
 use super::step::step;
 
@@ -44,7 +45,7 @@ pub(super) fn changes(repository: &Repository, from: &Tree<'_>, to: &Tree<'_>) -
 }
 
 /// Carries changes out below `top`. What is gone goes first: a file may become a folder.
-pub(super) fn apply(repository: &Repository, top: &Path, changes: &[Change]) -> Result<(), Error> {
+pub(super) fn apply(repository: &Repository, top: &Dir, changes: &[Change]) -> Result<(), Error> {
     for change in changes.iter().filter(|change| change.wanted.is_none()) {
         remove(top, &change.path)?;
     }
@@ -57,104 +58,76 @@ pub(super) fn apply(repository: &Repository, top: &Path, changes: &[Change]) -> 
     Ok(())
 }
 
-/// Removes a file, and the folders above it that it leaves empty.
-pub(super) fn remove(top: &Path, path: &Path) -> Result<(), Error> {
-    let whole = inside(top, path)?;
-    if !has_real_folder(top, path) {
-        return Ok(());
+/// Removes a file, and the folders above it that it leaves empty. Nothing happens if something above it is no folder.
+fn remove(top: &Dir, path: &Path) -> Result<(), Error> {
+    refuse_odd_name(path)?;
+    let failed = || Error::disk("remove", top.path().join(path));
+    let mut folders = vec![top.clone()];
+    let names: Vec<&OsStr> = path.iter().collect();
+    let Some((name, above)) = names.split_last() else { return Ok(()) };
+    for part in above {
+        let Some(Ok(folder)) = folders.last().map(|folder| folder.child(part)) else { return Ok(()) };
+        folders.push(folder);
     }
-    match fs::symlink_metadata(&whole) {
-        Ok(found) if !found.is_dir() => {
-            step("a file is about to go");
-            remove_if_there(&whole)?;
-        }
-        _ => {}
+    let Some(folder) = folders.last() else { return Ok(()) };
+    if folder.stat(name).map_err(failed())?.is_some_and(|found| !is_folder(&found)) {
+        step("a file is about to go");
+        folder.remove_file(name).map_err(failed())?;
     }
-    let mut folder = whole.parent();
-    while let Some(empty) = folder.filter(|folder| *folder != top && folder.starts_with(top)) {
-        if fs::remove_dir(empty).is_err() {
+    for (folder, part) in folders.iter().zip(above).rev() {
+        if folder.remove_dir(part).is_err() {
             break;
         }
-        folder = empty.parent();
     }
     Ok(())
 }
 
-/// Writes a file in place of whatever is there, unless a folder with other things in it is.
-pub(super) fn write(top: &Path, path: &Path, content: &[u8], mode: FileMode) -> Result<(), Error> {
-    let whole = inside(top, path)?;
-    let failed = || Error::disk("write", &whole);
+/// Writes a file in place of whatever is there, unless a folder with other things in it is. A link above it is replaced by
+/// a folder.
+pub(super) fn write(top: &Dir, path: &Path, content: &[u8], mode: FileMode) -> Result<(), Error> {
+    refuse_odd_name(path)?;
+    let failed = || Error::disk("write", top.path().join(path));
     step("a file is about to be written");
-    let mut folder = top.to_owned();
-    for part in path.parent().into_iter().flat_map(Path::components) {
-        folder.push(part);
-        match fs::symlink_metadata(&folder) {
-            Ok(found) if found.is_dir() => {}
-            Ok(_) => {
-                fs::remove_file(&folder).map_err(failed())?;
-                fs::create_dir(&folder).map_err(failed())?;
-            }
-            Err(_) => fs::create_dir(&folder).map_err(failed())?,
-        }
-    }
-    match fs::symlink_metadata(&whole) {
-        Ok(found) if found.is_dir() => remove_empty_folders(&whole)?,
-        _ => {}
+    let (above, name) = split(path).map_err(failed())?;
+    let folder = top.make_over(above).map_err(failed())?;
+    let old = folder.stat(name).map_err(failed())?;
+    if old.as_ref().is_some_and(is_folder) {
+        folder.remove_empty_dirs(name).map_err(Error::disk("replace the folder", top.path().join(path)))?;
     }
     if mode == FileMode::Link {
-        remove_if_there(&whole)?;
-        return std::os::unix::fs::symlink(OsStr::from_bytes(content), &whole).map_err(failed());
+        folder.remove_file(name).map_err(failed())?;
+        return folder.symlink(OsStr::from_bytes(content), name).map_err(failed());
     }
     // A new file in its place, so that other names of the old one keep their content, and nobody sees half of it.
-    let draft = draft_beside(&whole);
-    remove_if_there(&draft)?;
-    let bits = if mode == FileMode::BlobExecutable { 0o777 } else { 0o666 };
-    let mut file = fs::File::options().write(true).create_new(true).mode(bits).open(&draft).map_err(failed())?;
+    let draft = draft_name(name);
+    folder.remove_file(&draft).map_err(failed())?;
+    let bits = Mode::from_raw_mode(if mode == FileMode::BlobExecutable { 0o777 } else { 0o666 });
+    let mut file = folder.create(&draft, bits).map_err(failed())?;
     file.write_all(content).map_err(failed())?;
-    keep_private(&whole, &file);
+    if let Some(old) = old.filter(is_file) {
+        keep_private(&old, &file);
+    }
     step("a file is written and not yet in its place");
-    fs::rename(&draft, &whole).map_err(failed())
+    folder.rename(&draft, &folder, name).map_err(failed())
 }
 
 /// A file that only its owner could read stays so.
-fn keep_private(old: &Path, new: &fs::File) {
-    if let (Ok(old), Ok(fresh)) = (fs::symlink_metadata(old), new.metadata())
-        && old.is_file()
-    {
-        let bits = fresh.permissions().mode() & (old.permissions().mode() | 0o111);
-        let _ = new.set_permissions(fs::Permissions::from_mode(bits));
-    }
+fn keep_private(old: &Stat, new: &File) {
+    let Ok(fresh) = rustix::fs::fstat(new) else { return };
+    let allowed = Mode::from_raw_mode(old.st_mode) | Mode::XUSR | Mode::XGRP | Mode::XOTH;
+    let _ = rustix::fs::fchmod(new, Mode::from_raw_mode(fresh.st_mode) & allowed);
 }
 
-fn draft_beside(path: &Path) -> PathBuf {
-    let mut name = OsStr::new(".mxd-draft-").to_owned();
-    name.push(path.file_name().unwrap_or_default());
-    let bytes = name.as_bytes();
+fn draft_name(name: &OsStr) -> OsString {
+    let mut draft = b".mxd-draft-".to_vec();
+    draft.extend_from_slice(name.as_bytes());
     // A name of the greatest length leaves no room for ours.
-    path.with_file_name(OsStr::from_bytes(&bytes[..bytes.len().min(250)]))
+    draft.truncate(250);
+    OsString::from_vec(draft)
 }
 
-/// Removes a folder that holds nothing but folders.
-fn remove_empty_folders(folder: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(folder).map_err(Error::disk("list", folder))?.flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove_empty_folders(&entry.path())?;
-        }
-    }
-    fs::remove_dir(folder).map_err(Error::disk("replace the folder", folder))
-}
-
-/// Tells whether everything above a file is a folder and not a link to one.
-fn has_real_folder(top: &Path, path: &Path) -> bool {
-    let mut folder = top.to_owned();
-    path.parent().into_iter().flat_map(Path::components).all(|part| {
-        folder.push(part);
-        fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir())
-    })
-}
-
-/// Returns the whole path of a file, which cannot lie outside `top` nor in a `.git`.
-fn inside(top: &Path, path: &Path) -> Result<PathBuf, Error> {
+/// Refuses a path that leads out of the checkout or into a `.git`.
+fn refuse_odd_name(path: &Path) -> Result<(), Error> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
     if path.as_os_str().is_empty() || !path.components().all(plain) {
         return Err(Error::Refused(format!(
@@ -162,7 +135,7 @@ fn inside(top: &Path, path: &Path) -> Result<PathBuf, Error> {
             path.display()
         )));
     }
-    Ok(top.join(path))
+    Ok(())
 }
 
 pub(super) fn remove_if_there(path: &Path) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! Puts foreign sessions on the shelf: as closed tasks below one that says where they are from.
 //!
-//! A session is written as a whole, then the tree that knows it; whatever is cut short in between is made again by the
-//! next import, from the same source, with the same ids. A task that somebody has worked on since is left alone.
+//! A session is written as a whole, then the tree that knows it. The caller announces both in the tree first: what is cut
+//! short in between is removed at the next start, and made again by the next import, with the same ids. A task that somebody has worked on since is left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -57,6 +57,12 @@ pub fn fate(tree: Option<&Tree>, sessions: &Sessions, foreign: &Foreign) -> Resu
     }
     let is_same = mark.get("bytes").and_then(Value::as_u64) == Some(foreign.bytes);
     Ok((task, if is_same { Fate::Known } else { Fate::Grown }))
+}
+
+/// Returns every task that an import at `now` may write a session for.
+pub fn tasks(foreign: &[Foreign], now: Timestamp) -> BTreeSet<TaskId> {
+    let own = foreign.iter().map(|one| task_of(one.origin, &one.session, one.started));
+    own.chain(foreign.iter().map(|one| task_of(one.origin, "", now))).collect()
 }
 
 /// Writes sessions that are new or have grown, and puts their tasks into `tree`, which is the caller's to save. The

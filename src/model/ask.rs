@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{AskId, Timestamp};
+use crate::base::{AskId, ProjectId, Timestamp};
 
 /// Why the person is asked. Decides glyph and order, never how the answer travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,6 +32,26 @@ pub enum AskKind {
     McpApproval,
     /// A branch is ready to be looked at.
     Review,
+    /// The check of a task's work keeps failing in the same way.
+    CheckFailed,
+    /// An agent wants to make more tasks than the settings allow.
+    TaskLimit,
+    /// The repository, or another project, wants something that the user has not allowed: [`Ask::approval`] says what.
+    Approval,
+}
+
+/// Something that only the user can allow. The local settings of the project keep the decision.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum Approval {
+    /// Starts the tool server whose entry has this hash.
+    McpServer { hash: String },
+    /// Runs a recurring task whose id and file together have this hash.
+    RecurringTask { hash: String },
+    /// Runs the setup hook with this hash in new worktrees.
+    SetupHook { hash: String },
+    /// Gives messages from this project to the root.
+    Project { project: ProjectId },
 }
 
 /// Whether the agent waits for the answer or goes on meanwhile.
@@ -65,6 +85,9 @@ pub struct Ask {
     /// The tool call that is held by this Ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<String>,
+    /// What an answer allows or declines, for an Ask of kind [`AskKind::Approval`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
 }
 
 /// Who gave an answer.

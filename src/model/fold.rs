@@ -33,7 +33,8 @@ pub use usage::{ContextSize, ModelTotals, UsageTotals};
 pub use whereabouts::Whereabouts;
 pub use work::WorkDone;
 
-use crate::model::event::Event;
+use crate::model::event::{Event, Exit, InterruptReason};
+use crate::model::message::Message;
 
 /// Everything that is known of a session by folding it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,19 @@ impl SessionState {
         self.work.apply(event);
         self.replies.apply(event);
         self.whereabouts.apply(event);
+    }
+
+    /// Tells whether the last run ended the task: its agent declared it done, or the user stopped it.
+    pub fn is_ended(&self) -> bool {
+        match self.turns.exit() {
+            Some(Exit::DonePassed | Exit::DoneFailed | Exit::Interrupted(InterruptReason::Stopped)) => true,
+            Some(Exit::Interrupted(_)) | None => false,
+        }
+    }
+
+    /// Tells whether a waiting message is worth a turn by itself. One that only reports does not reopen an ended task.
+    pub fn is_called_by(&self, message: &Message) -> bool {
+        message.from.wakes() && (message.from.reopens() || !self.is_ended())
     }
 
     /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.

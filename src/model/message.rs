@@ -26,6 +26,9 @@ pub const BEGIN: &str = "Begin with your task.";
 /// What a task that the person lets go on is told.
 pub const GO_ON: &str = "Go on where you stopped.";
 
+/// What a task that continues a copied conversation is told.
+pub const GO_ON_FROM_FORK: &str = "Go on from here with your own task.";
+
 impl Message {
     /// Tells whether the person wrote it, and not only pressed a key that says it.
     pub fn is_written(&self) -> bool {
@@ -124,6 +127,16 @@ impl Source {
             | Self::CompactedResume
             | Self::Interrupt => false,
         }
+    }
+
+    /// Tells whether it also wakes an agent whose task has ended. The end of a process is only news to an agent at work.
+    pub fn reopens(&self) -> bool {
+        self.wakes() && !matches!(self, Self::BackgroundComplete { .. })
+    }
+
+    /// Tells whether another task said it.
+    pub fn is_of_task(&self) -> bool {
+        matches!(self, Self::TaskMessage { .. })
     }
 
     /// Tells whether a model ever sees it.

@@ -1,7 +1,7 @@
 //! What a model sees of a message. One function, so that live and replayed conversations cannot differ.
 //!
-//! Messages that do not come from the person are wrapped in a tag that says where they come from. No content can
-//! forge such a tag: attributes are escaped in full, and in bodies the `<` that would open or close one of ours is.
+//! Every message is wrapped in a tag that says where it comes from. No content can forge such a tag: attributes are
+//! escaped in full, and in bodies and tool results the `<` that would open or close one of ours is ([`neutral`]).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -114,16 +114,16 @@ impl Tag {
 
 /// Returns `value` as it may stand between quotes.
 fn attribute(value: &str) -> Cow<'_, str> {
-    if !value.contains(|c: char| matches!(c, '&' | '<' | '>' | '"') || c.is_control()) {
+    if !value.contains(|c: char| matches!(c, '&' | '>' | '"') || BRACKETS.contains(&c) || c.is_control()) {
         return Cow::Borrowed(value);
     }
     let mut out = String::with_capacity(value.len() + 8);
     for c in value.chars() {
         match c {
             '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            c if BRACKETS.contains(&c) => out.push_str(ESCAPED),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
@@ -135,11 +135,12 @@ fn attribute(value: &str) -> Cow<'_, str> {
 pub fn neutral(body: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut kept = 0;
-    for (at, _) in body.match_indices('<') {
-        if starts_tag(&body[at + 1..]) {
+    for (at, bracket) in body.match_indices(BRACKETS) {
+        let after = at + bracket.len();
+        if starts_tag(&body[after..]) {
             out.push_str(&body[kept..at]);
-            out.push_str("&lt;");
-            kept = at + 1;
+            out.push_str(ESCAPED);
+            kept = after;
         }
     }
     if kept == 0 {
@@ -149,20 +150,54 @@ pub fn neutral(body: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Undoes [`neutral`]: a model that quotes what it was shown means what stands in the file.
+pub fn restored(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut kept = 0;
+    for (at, _) in text.match_indices(ESCAPED) {
+        if starts_tag(&text[at + ESCAPED.len()..]) {
+            out.push_str(&text[kept..at]);
+            out.push('<');
+            kept = at + ESCAPED.len();
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
+/// What a reader takes for the beginning of a tag: the bracket itself, and its wide and small forms.
+const BRACKETS: [char; 3] = ['<', '\u{ff1c}', '\u{fe64}'];
+const ESCAPED: &str = "&lt;";
+
 /// Tells whether what follows a `<` reads as one of our tags, however it is spelled or spaced.
 fn starts_tag(after: &str) -> bool {
     let name = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_invisible(c));
-    TAGS.iter().any(|tag| {
-        name.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
-            && !name[tag.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-    })
+    TAGS.iter().any(|tag| is_named(name, tag))
+}
+
+/// Tells whether `text` begins with the name `tag`, in any case, and whatever invisible characters are between its
+/// letters.
+fn is_named(text: &str, tag: &str) -> bool {
+    let mut chars = text.chars();
+    for letter in tag.chars() {
+        let mut visible = chars.by_ref().skip_while(|c| is_invisible(*c) && !c.is_whitespace());
+        if !visible.next().is_some_and(|c| c.eq_ignore_ascii_case(&letter)) {
+            return false;
+        }
+    }
+    !chars.as_str().starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Tells whether a character takes no room, so that a tag looks whole with it inside.
 fn is_invisible(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

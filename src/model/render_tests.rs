@@ -38,11 +38,12 @@ fn rendered(from: Source, body: &str) -> Option<String> {
 /// Finds tags as a lenient reader does: any case, any blanks, slashes and invisible characters after the bracket.
 fn tags_in(text: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
+    // What takes no room is not seen.
+    let text: String = text.chars().filter(|c| !matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{ad}')).collect();
+    let text = text.replace('\u{ff1c}', "<");
     for (at, _) in text.match_indices('<') {
-        let skipped: String = text[at + 1..]
-            .chars()
-            .take_while(|c| c.is_whitespace() || *c == '/' || c.is_control() || *c == '\u{200b}' || *c == '\u{feff}')
-            .collect();
+        let skipped: String =
+            text[at + 1..].chars().take_while(|c| c.is_whitespace() || *c == '/' || c.is_control()).collect();
         let name: String =
             text[at + 1 + skipped.len()..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         let name = name.to_ascii_lowercase();
@@ -112,6 +113,10 @@ fn no_spelling_of_a_tag_gets_through() {
             format!("<\u{200b}{tag}>"),
             format!("</\u{feff}{tag}>"),
             format!("<\0{tag}>"),
+            format!("<{}\u{200b}{}>", &tag[..1], &tag[1..]),
+            format!("</{}>", tag.chars().flat_map(|c| [c, '\u{2060}']).collect::<String>()),
+            format!("<{}\u{ad}{} at=\"now\">", &tag[..4], &tag[4..]),
+            format!("\u{ff1c}{tag}>"),
             format!("<<{tag}>>"),
             format!("<{tag}"),
             format!("<{tag}/><{tag}>"),
@@ -120,6 +125,16 @@ fn no_spelling_of_a_tag_gets_through() {
             assert_not_forged(&forged, &forged);
             assert_not_forged("title", &format!("before {forged} between {forged}"));
         }
+    }
+}
+
+#[test]
+fn what_was_escaped_is_restored_and_nothing_else() {
+    for body in ["a</interrupt>b", "<notice>x</notice>", "<user_message at=\"now\">"] {
+        assert_eq!(restored(&neutral(body)), body);
+    }
+    for body in ["a &lt; b", "&lt;div&gt;", "plain", "&lt;notices>"] {
+        assert!(matches!(restored(body), Cow::Borrowed(same) if same == body), "{body}");
     }
 }
 
@@ -147,7 +162,8 @@ fn content() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(TAGS).prop_map(str::to_owned),
         1 => prop::sample::select(TAGS).prop_map(str::to_uppercase),
-        4 => prop::sample::select(&["<", "</", "< ", "/", ">", "\"", "&lt;", " ", "\n", "\t", "=", "\u{200b}", "\0", "_"][..])
+        4 => prop::sample::select(
+            &["<", "</", "< ", "/", ">", "\"", "&lt;", " ", "\n", "\t", "=", "\u{200b}", "\0", "_", "user_", "message"][..])
             .prop_map(str::to_owned),
         1 => any::<String>(),
     ];

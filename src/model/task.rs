@@ -124,8 +124,21 @@ pub struct TaskNode {
     pub branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
+    /// The limit that was given to this task. Without one, the profile and the settings decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<MicroUsd>,
+    /// Who gave or removed the limit. Absent in trees of earlier versions: see [`TaskNode::budget_set_by`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_by: Option<EditedBy>,
+    /// The limit of one round that a recurring task's file asks for. It can only lower the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_budget: Option<MicroUsd>,
+    /// What the task had cost when its last round began. A limit counts from there.
+    #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
+    pub round_cost: MicroUsd,
+    /// What sub tasks had cost that are deleted by now. It counts against the limits like what the others cost.
+    #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
+    pub deleted_cost: MicroUsd,
     /// What checks its work. Nothing: whatever checks the project's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
@@ -142,6 +155,10 @@ pub struct TaskNode {
     /// It is to go on from another task, and does not have all of that yet. Found so at the start, it is undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub half_made: bool,
+    /// It was made to begin at once, and its agent has not started yet. Found without a first message when the project is
+    /// opened, it is sent one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starting: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ResultRound>,
     pub created_at: Timestamp,
@@ -157,6 +174,12 @@ impl TaskNode {
         Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, USUAL_PROFILE].contains(profile))
     }
 
+    /// Returns who gave this task its own limit, or removed it. `None` if nobody did. Trees of earlier versions do not say
+    /// who did; there, whoever changed the task last counts.
+    pub fn budget_set_by(&self) -> Option<EditedBy> {
+        self.budget_by.or_else(|| self.budget.map(|_| self.edited_by))
+    }
+
     /// Returns a new task with nothing but a name.
     pub fn new(id: TaskId, title: impl Into<String>, profile: impl Into<String>, now: Timestamp) -> Self {
         Self {
@@ -169,6 +192,10 @@ impl TaskNode {
             branch: None,
             worktree: None,
             budget: None,
+            budget_by: None,
+            round_budget: None,
+            round_cost: MicroUsd::ZERO,
+            deleted_cost: MicroUsd::ZERO,
             verify: None,
             edited_by: EditedBy::Agent,
             recurring: Recurring::None,
@@ -176,6 +203,7 @@ impl TaskNode {
             colour: None,
             profile: profile.into(),
             half_made: false,
+            starting: false,
             results: Vec::new(),
             created_at: now,
             updated_at: now,

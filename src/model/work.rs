@@ -107,6 +107,12 @@ impl Receipt {
         self.exit == Some(0)
     }
 
+    /// Tells whether both checks failed in the same way. Numbers in what they printed do not count: times differ.
+    pub fn fails_like(&self, other: &Self) -> bool {
+        let words = |receipt: &Self| receipt.output.replace(|c: char| c.is_ascii_digit(), "");
+        !self.passed() && self.command == other.command && self.exit == other.exit && words(self) == words(other)
+    }
+
     /// Tells whether it speaks for a commit: for that one, and for nothing besides it.
     pub fn covers(&self, commit: &str) -> bool {
         !self.dirty && self.commit == commit

@@ -43,6 +43,8 @@ pub struct Spec {
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub cwd: PathBuf,
+    /// An open directory to run in. It wins over `cwd`, so that nobody can put another folder in its place.
+    pub cwd_dir: Option<Arc<OwnedFd>>,
     pub environment: Environment,
     pub streams: Streams,
     /// What a person reads in place of program and arguments.
@@ -64,6 +66,7 @@ impl Spec {
             program,
             arguments: Vec::new(),
             cwd: cwd.into(),
+            cwd_dir: None,
             environment: Environment::new(),
             streams: Streams::Merged,
             head: HEAD,
@@ -285,6 +288,7 @@ fn launch(
         program: &spec.program,
         arguments: &spec.arguments,
         cwd: &spec.cwd,
+        cwd_dir: spec.cwd_dir.as_ref().map(|dir| dir.as_fd()),
         environment: &variables(&spec),
         streams: streams.each_ref().map(AsFd::as_fd),
     });
@@ -341,7 +345,7 @@ fn variables(spec: &Spec) -> BTreeMap<OsString, OsString> {
 
 /// Finds the reason that a person can act on: the system says "not found" for a folder and for a program alike.
 fn why_not(spec: &Spec, program: String, source: io::Error) -> StartError {
-    if !spec.cwd.is_dir() {
+    if spec.cwd_dir.is_none() && !spec.cwd.is_dir() {
         StartError::NoFolder(spec.cwd.clone())
     } else if source.kind() == io::ErrorKind::NotFound {
         StartError::NoProgram(program)

@@ -2,17 +2,24 @@
 //!
 //! The rule, by name and regardless of case. Removed: every `MXD_*`, `ANTHROPIC_*`, `OPENAI_*`; every name that
 //! contains `APIKEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIAL`, or has the word `KEY`,
-//! `KEYS`, `PASS`, `PWD`, `PAT`, `JWT` or `AUTH` (`SSH_AUTH_SOCK` is no secret); every value with a URL that has a password in it; and what
+//! `KEYS`, `PASS`, `PWD`, `PAT`, `JWT` or `AUTH` (`SSH_AUTH_SOCK` is no secret); every value that looks like a credential
+//! ([`secret_shape`]: a login in an address, a webhook, a connection string, a private key …) or contains one that this
+//! process knows ([`known_secrets`]), whatever its name; and what
 //! would redirect git or run code in every shell (`GIT_DIR`, `GIT_CONFIG_COUNT`, `BASH_ENV`, exported functions …), or
 //! says where our own shell stands. A name that the caller [keeps](Environment::keep) is inherited whatever the rule says.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use crate::base::{known_secrets, secret_shape};
+
 /// The variable that marks everything a child starts with the child's id.
 pub const RUN_MARKER: &str = "MXD_RUN";
 /// The variable that marks everything started on behalf of one task.
 pub const TASK_MARKER: &str = "MXD_TASK";
+
+/// The variable that tells everything started on behalf of a task which data folders it may not change.
+pub const GUARDED_MARKER: &str = "MXD_GUARDED";
 
 const SECRET_PREFIXES: &[&str] = &["MXD_", "ANTHROPIC_", "OPENAI_"];
 const SECRET_PARTS: &[&str] = &["APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
@@ -131,27 +138,41 @@ impl Environment {
             // A name that is not text cannot be judged.
             return false;
         };
-        self.kept.iter().any(|kept| kept == name) || !(is_secret(name) || is_steering(name) || has_password(value))
+        self.kept.iter().any(|kept| kept == name)
+            || !(is_secret(name) || is_steering(name) || is_secret_value(name, &value.to_string_lossy()))
     }
+}
+
+/// Returns the values among `variables` that are credentials by name or by form, so that they can be masked.
+pub fn secret_values(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let variables =
+        variables.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    variables
+        .filter(|(name, value)| is_key_name(name) || is_secret_value(name, value))
+        .map(|(_, value)| value)
+        .collect()
 }
 
 /// Tells whether a variable's name says that its value is nobody's business.
 pub fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let has_word = || name.split('_').any(|word| SECRET_WORDS.contains(&word));
-    !HARMLESS.contains(&name.as_str())
-        && (SECRET_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || SECRET_PARTS.iter().any(|part| name.contains(part))
-            || has_word())
+    let upper = name.to_ascii_uppercase();
+    SECRET_PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || is_key_name(name)
 }
 
-/// Tells whether a value holds a URL with a password: `scheme://user:password@host`.
-fn has_password(value: &OsStr) -> bool {
-    value.to_string_lossy().split("://").skip(1).any(|rest| {
-        let authority = rest.split(|c: char| c.is_whitespace() || "/?#".contains(c)).next().unwrap_or_default();
-        let login = authority.rsplit_once('@').map(|(login, _)| login);
-        login.and_then(|login| login.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
-    })
+/// Tells whether a variable's name says that its value is a credential.
+fn is_key_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    !HARMLESS.contains(&name.as_str())
+        && (SECRET_PARTS.iter().any(|part| name.contains(part))
+            || name.split('_').any(|word| SECRET_WORDS.contains(&word)))
+}
+
+/// Tells whether a value is or holds a credential, whatever the variable is called.
+fn is_secret_value(name: &str, value: &str) -> bool {
+    let names_proxy = name.to_ascii_uppercase().ends_with("PROXY");
+    secret_shape::holds_credential(value)
+        || (names_proxy && secret_shape::is_bare_login(value))
+        || known_secrets::is_in(value)
 }
 
 fn is_steering(name: &str) -> bool {

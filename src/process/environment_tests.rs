@@ -83,3 +83,65 @@ fn where_the_agents_keys_and_the_persons_git_settings_are_is_no_secret() {
     let all = seen(&Environment::new(), &harmless);
     assert!(harmless.iter().all(|(name, value)| all[*name] == *value), "{all:?}");
 }
+
+#[test]
+fn a_value_that_looks_like_a_credential_is_scrubbed_whatever_its_name() {
+    let inherited = [
+        ("http_proxy", "ann:hunter2@proxy:8080"),
+        ("ALL_PROXY", "socks5://ann:hunter2@proxy:1080"),
+        ("SLACK_URL", "https://hooks.slack.com/services/T0/B0/xyz"),
+        ("CONNECTION", "Server=db;User Id=sa;Password=hunter2;"),
+        ("GO_DSN", "ann:hunter2@tcp(db:3306)/shop"),
+        ("SENTRY", "https://0123456789abcdef0123456789abcdef@o1.ingest.sentry.io/1"),
+        ("DEPLOY", "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"),
+        ("HEADER", "Authorization: Bearer abcdefgh12345678"),
+    ];
+    let all = seen(&Environment::new(), &inherited);
+    for (name, _) in inherited {
+        assert!(!all.contains_key(name), "{name}");
+    }
+}
+
+#[test]
+fn a_known_key_is_scrubbed_under_any_name_and_found_for_masking() {
+    known_secrets::remember(["known-key-0123456789-of-environment-tests".to_owned()]);
+    let inherited = [("NOTES", "x known-key-0123456789-of-environment-tests y")];
+    assert!(!seen(&Environment::new(), &inherited).contains_key("NOTES"));
+    let variables = [
+        ("MY_API_KEY", "abcdef0123456789"),
+        ("MXD_HOME", "/data"),
+        ("OPENAI_BASE_URL", "https://gateway.example.org/v1"),
+        ("PATH", "/bin"),
+    ];
+    let values = secret_values(variables.map(|(name, value)| (name.into(), value.into())));
+    assert_eq!(values, ["abcdef0123456789"]);
+}
+
+#[test]
+fn ordinary_variables_pass() {
+    let ordinary = [
+        ("PATH", "/home/ann/.cargo/bin:/usr/bin"),
+        ("HOME", "/home/ann"),
+        ("LANG", "en_US.UTF-8"),
+        ("USER", "ann"),
+        ("SHELL", "/bin/zsh"),
+        ("CARGO_HOME", "/home/ann/.cargo"),
+        ("RUSTFLAGS", "-C target-cpu=native"),
+        ("JAVA_HOME", "/usr/lib/jvm/java-21"),
+        ("NODE_OPTIONS", "--max-old-space-size=4096"),
+        ("GOPROXY", "https://proxy.golang.org,direct"),
+        ("HTTPS_PROXY", "http://proxy.example.org:3128"),
+        ("NO_PROXY", "localhost,127.0.0.1,.example.org"),
+        ("DOCKER_HOST", "unix:///run/docker.sock"),
+        ("DATABASE_URL", "postgres://localhost/shop"),
+        ("LS_COLORS", "rs=0:di=01;34:ln=01;36"),
+        ("SSH_AUTH_SOCK", "/run/user/1000/agent"),
+        ("TZ", "Europe/Berlin"),
+        ("VIRTUAL_ENV", "/home/ann/app/.venv"),
+        ("XDG_CONFIG_HOME", "/home/ann/.config"),
+    ];
+    let all = seen(&Environment::new(), &ordinary);
+    for (name, value) in ordinary {
+        assert_eq!(all.get(name).map(String::as_str), Some(value), "{name}");
+    }
+}

@@ -63,6 +63,11 @@ pub fn left(folder: &Path) -> Vec<Ended> {
     alive.filter(|one| one.processes > 0).collect()
 }
 
+/// Returns every record in `folder`.
+pub(super) fn all(folder: &Path) -> Vec<Record> {
+    records(folder).into_iter().map(|(_, record)| record).collect()
+}
+
 /// Returns the records in `folder` whose owner is gone.
 fn abandoned(folder: &Path) -> Vec<Left> {
     owned_by(folder, |owner| !owner.is_alive())

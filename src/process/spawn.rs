@@ -37,6 +37,8 @@ pub(super) struct Order<'o> {
     pub(super) program: &'o OsStr,
     pub(super) arguments: &'o [OsString],
     pub(super) cwd: &'o Path,
+    /// An open directory to start in. It wins over `cwd`, which then only serves to find the program.
+    pub(super) cwd_dir: Option<BorrowedFd<'o>>,
     pub(super) environment: &'o BTreeMap<OsString, OsString>,
     /// Its input, output and error stream.
     pub(super) streams: [BorrowedFd<'o>; 3],
@@ -127,8 +129,12 @@ impl Actions {
         check(unsafe { libc::posix_spawn_file_actions_init(actions.as_mut_ptr()) })?;
         let mut this = Self(actions);
         let list = this.0.as_mut_ptr();
-        // SAFETY: the list was made above, and the path is copied into it.
-        check(unsafe { libc::posix_spawn_file_actions_addchdir_np(list, cwd.as_ptr()) })?;
+        match order.cwd_dir {
+            // SAFETY: the list was made above, and the descriptor is open for as long as the order lives.
+            Some(dir) => check(unsafe { libc::posix_spawn_file_actions_addfchdir_np(list, dir.as_raw_fd()) })?,
+            // SAFETY: as above; the path is copied into the list.
+            None => check(unsafe { libc::posix_spawn_file_actions_addchdir_np(list, cwd.as_ptr()) })?,
+        }
         for (stream, target) in order.streams.iter().zip(0..) {
             // SAFETY: as above; the descriptor is open for as long as the order lives.
             check(unsafe { libc::posix_spawn_file_actions_adddup2(list, stream.as_raw_fd(), target) })?;

@@ -17,6 +17,7 @@ fn run(folder: &Path, variables: &[(&str, &str)], program: &str, arguments: &[&s
         program: OsStr::new(program),
         arguments: &arguments,
         cwd: folder,
+        cwd_dir: None,
         environment: &environment,
         streams: streams.each_ref().map(|stream| stream.as_fd()),
     })?;

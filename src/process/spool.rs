@@ -53,11 +53,11 @@ impl Spool {
 
 /// Creates a file that only its owner can read: output of commands may hold anything.
 pub fn create_private(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
     let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     open().or_else(|error| match path.parent() {
         Some(folder) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(folder)?;
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             open()
         }
         _ => Err(error),

@@ -52,6 +52,12 @@ pub fn boot_id() -> String {
     system::boot_id()
 }
 
+/// Returns the environment that a process was started with, its variables separated by zero bytes. `None` where the system
+/// does not say.
+pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
+    system::environment(pid)
+}
+
 /// Tells whether a process was started with `name=value` in its environment. False where the system does not say.
 pub fn has_marker(pid: i32, name: &str, value: &str) -> bool {
     marker(pid, name, value) == Some(true)
@@ -69,6 +75,11 @@ pub(super) fn marker(pid: i32, name: &str, value: &str) -> Option<bool> {
 /// say.
 pub fn is_used(folder: &Path, program: &str) -> Option<bool> {
     system::is_used(folder, program)
+}
+
+/// Tells whether any process has a file open. `None` if the system does not say.
+pub fn is_open(file: &Path) -> Option<bool> {
+    system::is_open(file)
 }
 
 /// Returns the pids of everything below `roots`, by parentage.
@@ -202,6 +213,14 @@ mod system {
         Some(listed.flatten().map(|entry| entry.path()).any(|at| stands(&at) && named(&at)))
     }
 
+    pub(super) fn is_open(file: &Path) -> Option<bool> {
+        let listed = fs::read_dir("/proc").ok()?;
+        let is_process = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.parse::<i32>().is_ok());
+        let processes = listed.flatten().filter(|entry| is_process(&entry.file_name()));
+        let handles = processes.flat_map(|entry| fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten());
+        Some(handles.into_iter().any(|handle| fs::read_link(handle.path()).is_ok_and(|target| target == file)))
+    }
+
     pub(super) fn boot_id() -> String {
         fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
     }
@@ -266,6 +285,10 @@ mod system {
     }
 
     pub(super) fn is_used(_folder: &Path, _program: &str) -> Option<bool> {
+        None
+    }
+
+    pub(super) fn is_open(_file: &Path) -> Option<bool> {
         None
     }
 

@@ -31,7 +31,10 @@ fn what_was_started_later_is_found_by_its_number_alone() {
         assert!(pids.contains(&number(&second)) && !pids.contains(&number(&first)), "{pids:?}");
     }
     assert_eq!(started_after(i32::MAX - 7, &HashSet::new()), None, "no number that high was given: they began again");
-    assert_eq!(started_after(1, &HashSet::new()), None, "too many to be looked up one by one");
+    // Numbers may have begun anew a moment ago.
+    if number(&second) > 4_096 {
+        assert_eq!(started_after(1, &HashSet::new()), None, "too many to be looked up one by one");
+    }
     for child in [&mut first, &mut second] {
         child.kill().unwrap();
         child.wait().unwrap();

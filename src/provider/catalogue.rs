@@ -76,10 +76,15 @@ pub enum UnknownFacts {
 
 /// Returns the command that makes the window of a model known.
 pub fn set_window(model: &str) -> String {
-    let key = KeyPath::top("models").child(model).child("window").to_string();
-    let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | '@'));
-    let key = if plain { key } else { format!("'{}'", key.replace('\'', "'\\''")) };
+    let key = key_argument(&KeyPath::top("models").child(model).child("window"));
     format!("mxd config set --global {key} TOKENS")
+}
+
+/// Returns a key as a shell takes it for one word.
+pub(super) fn key_argument(key: &KeyPath) -> String {
+    let key = key.to_string();
+    let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | '@'));
+    if plain { key } else { format!("'{}'", key.replace('\'', "'\\''")) }
 }
 
 fn suggestion(similar: Option<&str>) -> String {

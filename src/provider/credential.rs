@@ -3,7 +3,9 @@
 use reqwest::Url;
 
 use crate::base::Secret;
+use crate::config::{KeyPath, environment};
 use crate::model::conversation::Wire;
+use crate::provider::catalogue::key_argument;
 
 /// A way to reach one endpoint. Debug prints show a mask of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,12 @@ pub struct Credential {
     pub base_url: String,
     /// Absent for servers that want none.
     pub api_key: Option<Secret>,
+}
+
+/// Returns the command that sets the key of a credential group, or `None` if its key comes from the environment.
+pub fn set_key_command(group: &str) -> Option<String> {
+    let key = KeyPath::top("authGroups").child(group).child("apiKey");
+    (!environment::is_implicit(group)).then(|| format!("mxd config set --global {} KEY", key_argument(&key)))
 }
 
 /// What can be asked of an endpoint.

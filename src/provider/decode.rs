@@ -4,6 +4,7 @@
 //! of a stream that fails, or ends before it is over. What an event means is each wire's own protocol.
 
 pub(crate) mod json;
+mod limits;
 
 use std::collections::HashSet;
 
@@ -18,6 +19,8 @@ use crate::provider::response::{Response, ResponseBlock, Signal};
 use crate::provider::sse::{Splitter, SseEvent};
 use crate::provider::{anthropic, openai_chat, openai_responses};
 
+pub use limits::ResponseLimits;
+
 /// How far a stream has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -28,6 +31,14 @@ pub(crate) enum Progress {
     Over,
 }
 
+/// How much of a response a decoder holds in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) blocks: usize,
+    /// Text, thinking and tool input.
+    pub(crate) bytes: usize,
+}
+
 /// What the events of a wire mean.
 pub(crate) trait Protocol: Send {
     fn event(&mut self, name: &str, data: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError>;
@@ -36,6 +47,8 @@ pub(crate) trait Protocol: Send {
     /// Takes a response that came as one piece, from a server that does not stream. Anything else is not taken.
     fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError>;
     fn progress(&self) -> Progress;
+    /// Returns how much has arrived. Grows with every event that adds content, and with no other.
+    fn held(&self) -> Held;
     /// Returns the text so far. Thoughts and calls are left out: half of one is of no use to anybody.
     fn texts(&self) -> Vec<String>;
     fn tokens(&self) -> Option<Tokens>;
@@ -50,6 +63,11 @@ pub struct Decoder {
     protocol: Box<dyn Protocol>,
     salt: String,
     failure: Option<ApiError>,
+    limits: ResponseLimits,
+    /// Bytes of the stream so far, decompressed.
+    wire_bytes: u64,
+    /// Events so far that added content or ended the response.
+    content_events: u64,
 }
 
 impl Decoder {
@@ -62,7 +80,26 @@ impl Decoder {
             // A scripted provider makes its responses whole; whoever decodes one all the same is shown text.
             Wire::OpenaiChat | Wire::Scripted => Box::new(openai_chat::Stream::new(config, salt)),
         };
-        Self { splitter: Splitter::default(), protocol, salt: salt.to_owned(), failure: None }
+        Self {
+            splitter: Splitter::default(),
+            protocol,
+            salt: salt.to_owned(),
+            failure: None,
+            limits: ResponseLimits::default(),
+            wire_bytes: 0,
+            content_events: 0,
+        }
+    }
+
+    /// Replaces the limits that end a response which does not end by itself.
+    pub fn with_limits(mut self, limits: ResponseLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Returns how many events added content or ended the response. Pings, comments and empty pieces do not count.
+    pub fn content_events(&self) -> u64 {
+        self.content_events
     }
 
     /// Takes the next piece and returns what it adds. After a failure, or after the end, everything is ignored.
@@ -71,6 +108,7 @@ impl Decoder {
         if self.is_over() {
             return signals;
         }
+        self.wire_bytes = self.wire_bytes.saturating_add(bytes.len() as u64);
         let split = self.splitter.push(bytes, &mut events);
         for event in &events {
             if self.is_over() {
@@ -81,8 +119,9 @@ impl Decoder {
             }
         }
         if let Err(too_large) = split {
-            self.failure.get_or_insert_with(|| ApiError::new(ErrorClass::Server, too_large.to_string()));
+            self.failure.get_or_insert_with(|| ApiError::new(ErrorClass::Runaway, too_large.to_string()));
         }
+        self.check_limits();
         signals
     }
 
@@ -91,7 +130,10 @@ impl Decoder {
     pub fn push_answer(&mut self, body: &[u8]) -> Option<Vec<Signal>> {
         let mut signals = Vec::new();
         match serde_json::from_slice::<Value>(body) {
-            Ok(answer) => self.failure = self.protocol.whole(&answer, &mut signals).err(),
+            Ok(answer) => {
+                self.failure = self.protocol.whole(&answer, &mut signals).err();
+                self.check_limits();
+            }
             Err(_) => signals = self.push(body),
         }
         (self.is_over() || self.protocol.progress() == Progress::Whole).then_some(signals)
@@ -155,7 +197,21 @@ impl Decoder {
         let value: Value = serde_json::from_str(data).map_err(|problem| {
             ApiError::new(ErrorClass::Server, format!("an event of the stream is not JSON: {problem}"))
         })?;
-        self.protocol.event(&event.name, &value, signals)
+        let before = (self.protocol.held(), self.protocol.progress());
+        self.protocol.event(&event.name, &value, signals)?;
+        if (self.protocol.held(), self.protocol.progress()) != before {
+            self.content_events += 1;
+        }
+        self.check_limits();
+        Ok(())
+    }
+
+    fn check_limits(&mut self) {
+        // A response that says it is complete has ended by itself.
+        if self.is_over() {
+            return;
+        }
+        self.failure = self.limits.exceeded_by(self.wire_bytes, self.protocol.held());
     }
 }
 

@@ -134,7 +134,7 @@ fn an_endless_event_is_refused() {
         decoder.push(&chunk);
     }
     assert!(decoder.is_over());
-    assert_eq!(decoder.finish().unwrap_err().class, ErrorClass::Server);
+    assert_eq!(decoder.finish().unwrap_err().class, ErrorClass::Runaway);
 }
 
 #[test]
@@ -367,4 +367,69 @@ fn a_response_in_one_piece_says_what_a_stream_says() {
     let mut decoder = Decoder::new(&config(Wire::OpenaiChat), "salt");
     assert!(decoder.push_answer(stream(&CHAT).as_bytes()).is_some());
     assert_eq!(decoder.finish().unwrap().text(), "Héllo 👩");
+}
+
+/// Returns a response of so many tokens, as verbose as the wire's real events are.
+fn long_response(wire: Wire, tokens: usize) -> String {
+    let filler = "f".repeat(250);
+    let (head, token, end) = match wire {
+        Wire::Anthropic => (
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}"#.to_owned(),
+            vec![
+                r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#.to_owned(),
+                r#"{"type":"message_stop"}"#.to_owned(),
+            ],
+        ),
+        Wire::OpenaiResponses => {
+            let item =
+                serde_json::json!({"type": "message", "content": [{"type": "text", "text": " word".repeat(tokens)}]});
+            let done = serde_json::json!({"type": "response.output_item.done", "output_index": 0, "item": item});
+            let completed = serde_json::json!({"type": "response.completed", "response": {"output": [item]}});
+            (
+                r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}"#.to_owned(),
+                format!(
+                    r#"{{"type":"response.output_text.delta","output_index":0,"delta":" word","obfuscation":"{filler}"}}"#
+                ),
+                vec![done.to_string(), completed.to_string()],
+            )
+        }
+        Wire::OpenaiChat | Wire::Scripted => (
+            r#"{"choices":[{"delta":{"role":"assistant"}}]}"#.to_owned(),
+            format!(r#"{{"id":"{filler}","choices":[{{"delta":{{"content":" word"}}}}]}}"#),
+            vec![r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#.to_owned()],
+        ),
+    };
+    let token = stream(&[&token]);
+    let end: Vec<&str> = end.iter().map(String::as_str).collect();
+    stream(&[&head]) + &token.repeat(tokens) + &stream(&end)
+}
+
+#[test]
+fn the_longest_response_that_models_give_passes_every_limit() {
+    for wire in [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat] {
+        let response = decode(&config(wire), &long_response(wire, 128_000)).1.unwrap();
+        assert_eq!(response.text().len(), 128_000 * " word".len(), "{wire:?}");
+    }
+}
+
+#[test]
+fn only_events_that_add_something_count_as_content() {
+    let mut decoder = Decoder::new(&config(Wire::Anthropic), "salt");
+    let mut content = |event: &str| {
+        let before = decoder.content_events();
+        decoder.push(stream(&[event]).as_bytes());
+        decoder.content_events() > before
+    };
+    for (event, counts) in [
+        (r#"{"type":"ping"}"#, false),
+        (r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#, true),
+        (r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":""}}"#, false),
+        (r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s"}}"#, true),
+        (r#"{"type":"content_block_delta","index":7,"delta":{"type":"text_delta","text":"lost"}}"#, false),
+        (r#"{"type":"content_block_stop","index":0}"#, false),
+        (r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#, true),
+    ] {
+        assert_eq!(content(event), counts, "{event}");
+    }
 }

@@ -37,6 +37,8 @@ pub enum ErrorClass {
     Timeout,
     /// The response broke off.
     Truncated,
+    /// The response passed a limit of size or time without ending.
+    Runaway,
     /// The API does not accept what was sent.
     InvalidRequest,
     /// The conversation does not fit the model's window.
@@ -49,7 +51,7 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Auth,
         Self::Credit,
         Self::RateLimit,
@@ -58,6 +60,7 @@ impl ErrorClass {
         Self::Network,
         Self::Timeout,
         Self::Truncated,
+        Self::Runaway,
         Self::InvalidRequest,
         Self::ContextOverflow,
         Self::UnknownModel,
@@ -76,6 +79,7 @@ impl ErrorClass {
             Self::Network => "network",
             Self::Timeout => "timeout",
             Self::Truncated => "truncated",
+            Self::Runaway => "runaway",
             Self::InvalidRequest => "invalid_request",
             Self::ContextOverflow => "context_overflow",
             Self::UnknownModel => "unknown_model",
@@ -102,6 +106,7 @@ impl ErrorClass {
             Self::Truncated => {
                 "The response keeps breaking off before its end. Check the network and the proxy, then retry."
             }
+            Self::Runaway => "The response did not end and was cut off. Use another model, or ask for less at once.",
             Self::InvalidRequest => {
                 "The model API does not accept the request. Check the model's settings; if they are right, this is a bug."
             }

@@ -2,12 +2,13 @@
 //! the response in one piece all the same is understood.
 //!
 //! The client is built at the first request and may fail to: a machine without CA certificates is an error to show,
-//! not a panic. Connecting, waiting for the first byte and silence within a stream have a limit each; a response as a
-//! whole has none. Redirects are not followed, so that a key only ever goes where it was meant to go.
+//! not a panic. Connecting, waiting for the first byte, silence within a stream, a stream without content and the
+//! response as a whole have a time limit each; its size is limited by the decoder. Redirects are not followed, so that a key only ever goes where it was meant to go.
 
 mod body;
 mod client;
 mod outbox;
+mod patience;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +21,15 @@ use tokio::sync::{OnceCell, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::base::Clock;
+use crate::base::{Clock, text};
 use crate::model::conversation::Wire;
 use crate::provider::catalogue::{Listed, read_list};
 use crate::provider::credential::{Credential, Route};
-use crate::provider::decode::{Decoder, json};
+use crate::provider::decode::{Decoder, ResponseLimits, json};
 use crate::provider::encode::Pieces;
 use crate::provider::error::{ApiError, ErrorClass, classify, classify_event};
 use crate::provider::http::outbox::Outbox;
+use crate::provider::http::patience::{Patience, silence};
 use crate::provider::response::{Response, Signal};
 use crate::provider::{Call, Provider};
 
@@ -46,11 +48,22 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two pieces of a stream; keep-alives count.
     pub idle: Duration,
+    /// Between two pieces of content; keep-alives do not count. A model that thinks without showing its thoughts may
+    /// send nothing else for minutes.
+    pub content: Duration,
+    /// From the request to the end of the response. At 10 tokens a second, 128,000 tokens take three and a half hours.
+    pub response: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(15), first_byte: Duration::from_secs(300), idle: Duration::from_secs(180) }
+        Self {
+            connect: Duration::from_secs(15),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(180),
+            content: Duration::from_secs(480),
+            response: Duration::from_secs(4 * 60 * 60),
+        }
     }
 }
 
@@ -65,13 +78,20 @@ enum Answer {
 pub struct HttpProvider {
     credential: Credential,
     timeouts: Timeouts,
+    limits: ResponseLimits,
     clock: Arc<dyn Clock>,
     client: OnceCell<reqwest::Client>,
 }
 
 impl HttpProvider {
     pub fn new(credential: Credential, timeouts: Timeouts, clock: Arc<dyn Clock>) -> Self {
-        Self { credential, timeouts, clock, client: OnceCell::new() }
+        Self { credential, timeouts, limits: ResponseLimits::default(), clock, client: OnceCell::new() }
+    }
+
+    /// Replaces the sizes at which a response is cut off.
+    pub fn with_limits(mut self, limits: ResponseLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     pub fn credential(&self) -> &Credential {
@@ -90,8 +110,9 @@ impl HttpProvider {
                 format!("credential group \"{group}\" speaks {wire:?}, the conversation is spelled for {other:?}");
             return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
         }
-        let deadline = Instant::now() + self.timeouts.first_byte;
-        let mut decoder = Decoder::new(&call.config, &salt(&call.body));
+        let mut patience = Patience::new(self.timeouts);
+        let deadline = patience.deadline();
+        let mut decoder = Decoder::new(&call.config, &salt(&call.body)).with_limits(self.limits);
         let budget =
             self.credential.wire == Wire::Anthropic && crate::provider::anthropic::thinks_by_budget(&call.config);
         let beta = budget.then_some(("anthropic-beta", "interleaved-thinking-2025-05-14"));
@@ -109,7 +130,7 @@ impl HttpProvider {
                 return decoder.finish();
             }
         };
-        let end = self.read(&mut response, &mut decoder, &mut outbox, signals, deadline, cancel).await;
+        let end = self.read(&mut response, &mut decoder, &mut outbox, signals, &mut patience, cancel).await;
         outbox.drain(signals, cancel).await;
         match end {
             Ok(()) => decoder.finish(),
@@ -129,12 +150,12 @@ impl HttpProvider {
         decoder: &mut Decoder,
         outbox: &mut Outbox,
         signals: &mpsc::Sender<Signal>,
-        mut deadline: Instant,
+        patience: &mut Patience,
         cancel: &CancellationToken,
     ) -> Result<(), ApiError> {
-        let mut limit = self.timeouts.first_byte;
         let mut begun = false;
         loop {
+            let deadline = patience.deadline();
             let due = outbox.due();
             let piece = tokio::select! {
                 biased;
@@ -146,13 +167,13 @@ impl HttpProvider {
                 piece = timeout_at(deadline, response.chunk()) => piece,
             };
             match piece {
-                Err(_) => return Err(silence(limit)),
+                Err(_) => return Err(patience.failure()),
                 Ok(Err(broken)) => return Err(ApiError::new(ErrorClass::Truncated, client::describe(broken))),
                 Ok(Ok(None)) => return Ok(()),
                 Ok(Ok(Some(bytes))) => {
-                    limit = self.timeouts.idle;
-                    deadline = Instant::now() + limit;
+                    let before = decoder.content_events();
                     outbox.add(decoder.push(&bytes));
+                    patience.received(decoder.content_events() != before);
                     // An API that is overloaded may say so in the first event of a stream that looks like any other.
                     if !std::mem::replace(&mut begun, true) && !decoder.is_over() {
                         let _ = signals.try_send(Signal::Begun);
@@ -246,7 +267,10 @@ impl HttpProvider {
             };
             match piece.map_err(|_| silence(self.timeouts.first_byte))?.map_err(client::failure)? {
                 Some(bytes) if body.len() + bytes.len() <= ANSWER_LIMIT => body.extend_from_slice(&bytes),
-                Some(_) => return Err(ApiError::new(ErrorClass::Server, "the answer is absurdly large")),
+                Some(_) => {
+                    let problem = format!("the answer is larger than {}", text::size(ANSWER_LIMIT as u64));
+                    return Err(ApiError::new(ErrorClass::Runaway, problem));
+                }
                 None => return Ok(body),
             }
         }
@@ -271,10 +295,6 @@ fn salt(body: &Pieces) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(body.len() as u64).to_le_bytes()).update(&body.end(SALTED));
     hasher.finalize().to_hex()[..16].to_owned()
-}
-
-fn silence(limit: Duration) -> ApiError {
-    ApiError::new(ErrorClass::Timeout, format!("nothing came for {} s", limit.as_secs()))
 }
 
 impl Provider for HttpProvider {

@@ -17,6 +17,7 @@ use crate::base::{Secret, SystemClock};
 use crate::model::conversation::Wire;
 use crate::model::event::StopReason;
 use crate::provider::credential::Credential;
+use crate::provider::decode::ResponseLimits;
 use crate::provider::encode::BodyOptions;
 use crate::provider::error::{ApiError, ErrorClass};
 use crate::provider::response::{Response, Signal};
@@ -79,7 +80,8 @@ fn stuck(text: String) -> Reply {
 }
 
 fn timeouts() -> Timeouts {
-    Timeouts { connect: Duration::from_secs(10), first_byte: Duration::from_secs(10), idle: Duration::from_secs(10) }
+    let limit = Duration::from_secs(10);
+    Timeouts { connect: limit, first_byte: limit, idle: limit, content: limit, response: Duration::from_secs(60) }
 }
 
 fn provider(wire: Wire, base_url: String, timeouts: Timeouts) -> HttpProvider {
@@ -197,6 +199,124 @@ async fn silence_has_a_limit_before_and_within_a_stream() {
     let short = Timeouts { idle: Duration::from_millis(400), ..timeouts() };
     let error = respond(&provider(Wire::Anthropic, stalled, short)).await.0.unwrap_err();
     assert_eq!((error.class, error.partial.unwrap().text()), (ErrorClass::Timeout, "Hello.".to_owned()));
+}
+
+/// A stream that sends `head` once and then `piece` for ever.
+fn endless(head: String, piece: String, every: Duration) -> Reply {
+    use futures::StreamExt as _;
+    let pieces = futures::stream::unfold((), move |()| {
+        let piece = piece.clone();
+        async move {
+            // Without a pause the stream never yields to the reader's own timers.
+            tokio::time::sleep(every).await;
+            Some((io::Result::Ok(Bytes::from(piece)), ()))
+        }
+    });
+    let stream = futures::stream::iter([io::Result::Ok(Bytes::from(head))]).chain(pieces);
+    Reply::builder().header("content-type", "text/event-stream").body(Body::from_stream(stream)).unwrap()
+}
+
+/// What opens a text, and what adds one word to it, on each wire.
+fn text_events(wire: Wire) -> (String, String) {
+    match wire {
+        Wire::Anthropic => (stream(&HELLO[..2]), stream(&HELLO[2..3])),
+        Wire::OpenaiResponses => (
+            stream(&[r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}"#]),
+            stream(&[r#"{"type":"response.output_text.delta","output_index":0,"delta":"Hel"}"#]),
+        ),
+        Wire::OpenaiChat | Wire::Scripted => (String::new(), stream(&[r#"{"choices":[{"delta":{"content":"Hel"}}]}"#])),
+    }
+}
+
+const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat];
+
+#[tokio::test]
+async fn a_response_that_never_ends_is_cut_off_on_every_wire_and_its_text_is_kept() {
+    for wire in WIRES {
+        let (head, word) = text_events(wire);
+        let (base, _) = serve(move || endless(head.clone(), word.repeat(50), Duration::ZERO)).await;
+        let limits = ResponseLimits { content_bytes: 10_000, ..ResponseLimits::default() };
+        let (response, _) = respond(&provider(wire, base, timeouts()).with_limits(limits)).await;
+        let error = response.unwrap_err();
+        assert_eq!(error.class, ErrorClass::Runaway, "{wire:?}: {error}");
+        let text = error.partial.unwrap().text();
+        assert!(text.len() > 10_000 && text.len() < 11_000, "{wire:?}: {}", text.len());
+        assert!(text.starts_with("HelHel"), "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn calls_without_end_and_events_without_content_are_cut_off_too() {
+    let call = |number: &str| {
+        format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"id":"{number}","function":{{"name":"bash"}}}}]}}}}]}}"#)
+    };
+    let calls: String = (0..50).map(|number| stream(&[&call(&format!("c{number}"))])).collect();
+    let (many_calls, _) = serve(move || events(vec![Ok(calls.clone().into())])).await;
+    let limits = ResponseLimits { blocks: 20, ..ResponseLimits::default() };
+    let error = respond(&provider(Wire::OpenaiChat, many_calls, timeouts()).with_limits(limits)).await.0.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Runaway, "{error}");
+
+    let (comments, _) = serve(|| endless(String::new(), ": still here\n\n".repeat(100), Duration::ZERO)).await;
+    let limits = ResponseLimits { wire_bytes: 100_000, ..ResponseLimits::default() };
+    let error = respond(&provider(Wire::Anthropic, comments, timeouts()).with_limits(limits)).await.0.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Runaway, "{error}");
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn a_stream_is_measured_after_it_is_unpacked() {
+    // 4 MB of comments in 4 kB.
+    let packed = gzip(&": still here\n\n".repeat(300_000));
+    assert!(packed.len() < 40_000, "{}", packed.len());
+    let (base, _) = serve(move || {
+        let reply = Reply::builder().header("content-type", "text/event-stream").header("content-encoding", "gzip");
+        reply.body(Body::from(packed.clone())).unwrap()
+    })
+    .await;
+    let limits = ResponseLimits { wire_bytes: 1_000_000, ..ResponseLimits::default() };
+    let error = respond(&provider(Wire::Anthropic, base, timeouts()).with_limits(limits)).await.0.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Runaway, "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_in_one_piece_has_a_limit() {
+    let whole =
+        format!(r#"{{"stop_reason":"end_turn","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(9 << 20));
+    let (base, _) = serve(move || {
+        Reply::builder().header("content-type", "application/json").body(Body::from(whole.clone())).unwrap()
+    })
+    .await;
+    let error = respond(&provider(Wire::Anthropic, base, timeouts())).await.0.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Runaway, "{error}");
+}
+
+#[tokio::test]
+async fn a_stream_of_keep_alives_counts_as_silence() {
+    let ping = stream(&[r#"{"type":"ping"}"#]) + ": still here\n\n";
+    let empty = stream(&[r#"{"choices":[{"delta":{"content":""}}]}"#]);
+    for (wire, ping) in [(Wire::Anthropic, ping), (Wire::OpenaiChat, empty)] {
+        let (head, word) = text_events(wire);
+        let (base, _) = serve(move || endless(head.clone() + &word, ping.clone(), Duration::from_millis(10))).await;
+        let short = Timeouts { content: Duration::from_millis(400), ..timeouts() };
+        let error = respond(&provider(wire, base, short)).await.0.unwrap_err();
+        assert_eq!((error.class, error.partial.unwrap().text()), (ErrorClass::Timeout, "Hel".to_owned()), "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_has_a_time_limit_however_steadily_it_comes() {
+    let (head, word) = text_events(Wire::Anthropic);
+    let (base, _) = serve(move || endless(head.clone(), word.clone(), Duration::from_millis(10))).await;
+    let short = Timeouts { response: Duration::from_millis(400), ..timeouts() };
+    let error = respond(&provider(Wire::Anthropic, base, short)).await.0.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Runaway, "{error}");
+    assert!(error.partial.unwrap().text().starts_with("Hel"));
 }
 
 #[tokio::test]

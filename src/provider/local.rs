@@ -69,7 +69,7 @@ async fn ask(name: &'static str, base_url: String, clock: Arc<dyn Clock>) -> Opt
     timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()?;
     let credential =
         Credential { group: name.to_owned(), wire: Wire::OpenaiChat, base_url: base_url.clone(), api_key: None };
-    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER };
+    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER, ..Timeouts::default() };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await.ok()?;
     // Something else may listen there. Whoever serves models names at least one; only Ollama's port is nobody else's.
     let models: Vec<String> = listed.into_iter().map(|listed| listed.id).collect();

@@ -49,6 +49,7 @@ pub fn policy(class: ErrorClass) -> Policy {
         ErrorClass::Truncated => (4, 1, 30),
         ErrorClass::Auth
         | ErrorClass::Credit
+        | ErrorClass::Runaway
         | ErrorClass::InvalidRequest
         | ErrorClass::ContextOverflow
         | ErrorClass::UnknownModel

@@ -4,7 +4,7 @@
 //! nothing of what the data means. An event is bounded, so that a hostile or broken server cannot fill the memory.
 
 /// The most that one event may hold, its unfinished line included.
-pub const EVENT_LIMIT: usize = 16 * 1024 * 1024;
+pub const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// One event. Its name is empty if the server gave none.

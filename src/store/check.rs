@@ -11,7 +11,7 @@ use crate::model::content::BlobId;
 use crate::model::tree::Tree;
 use crate::store::disk::Disk;
 use crate::store::session::Sessions;
-use crate::store::tree_file::{self, Remembered, TreeFile};
+use crate::store::tree_file::{self, Remembered, TreeFile, Unsettled};
 use crate::store::{Blobs, StoreError, replace};
 
 /// How bad a finding is.
@@ -134,6 +134,7 @@ fn check_tree(
         Ok(Some(loaded)) => {
             root = Some(loaded.tree.root_id());
             notes.extend(loaded.notes);
+            settle(&mut file, sessions, &mut remembered, repair, report)?;
             merge(&loaded.tree, &mut remembered, &mut notes);
         }
         Err(StoreError::Newer { found, known, .. }) => {
@@ -174,6 +175,27 @@ fn check_tree(
         && let Some(copy) = file.overwrite(&rebuilt.tree)?
     {
         report.add(Severity::Note, Outcome::Noted, &copy, "what the tree was before it was rebuilt");
+    }
+    Ok(())
+}
+
+/// Takes out of what the sessions remember what a killed delete or import left, and removes what holds nothing.
+fn settle(
+    file: &mut TreeFile,
+    sessions: &Sessions,
+    remembered: &mut Remembered,
+    repair: Repair,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    let Unsettled { removed, importing } = file.unsettled().clone();
+    remembered.nodes.retain(|task, _| !removed.contains(task) && !importing.contains(task));
+    remembered.removed.extend(removed);
+    let unfinished = match repair {
+        Repair::Yes { .. } => file.remove_unfinished(sessions)?,
+        Repair::No | Repair::Busy => file.unfinished(sessions)?,
+    };
+    for path in unfinished {
+        report.add_mendable(repair, &path, "left by an import or a change that was cut short; it belongs to no task");
     }
     Ok(())
 }

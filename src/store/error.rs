@@ -86,13 +86,6 @@ impl From<StoreError> for Fault {
                 }
             }
             StoreError::Newer { .. } => Self::config(message).hint("use the newer mxd; this one changed nothing"),
-            // Where repositories are is written nowhere else, so no command can bring it back.
-            StoreError::Corrupt { path, .. } if path.ends_with("projects.json") => Self::config(message)
-                .hint("correct it in an editor: it is JSON, and names each project's id, path and base branch")
-                .hint(format!(
-                    "nothing else is lost: the data of each project is in {}, by its id",
-                    path.with_extension("").display()
-                )),
             StoreError::Corrupt { .. } | StoreError::Diverged { .. } => {
                 Self::config(message).hint("`mxd check` says what is wrong, `mxd check --repair` mends what is safe")
             }

@@ -1,4 +1,7 @@
 //! `projects.json`: which repositories are worked on. Changed by any process, one at a time.
+//!
+//! Each project's folder repeats its own entry (`project.json`), written behind the list. If the list is lost or damaged it is
+//! rebuilt from those.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ProjectId;
+use crate::config::paths::ProjectFolder;
 use crate::model::project::Project;
 use crate::store::disk::Disk;
 use crate::store::files::VersionedFile;
@@ -17,6 +21,7 @@ pub const VERSION: u64 = 1;
 
 /// The list of projects, on disk.
 pub struct Registry {
+    disk: Arc<dyn Disk>,
     file: VersionedFile,
     lock: PathBuf,
 }
@@ -35,10 +40,19 @@ impl Default for Format {
     }
 }
 
+/// A project's own entry, in its folder.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    version: u64,
+    #[serde(flatten)]
+    project: Project,
+}
+
 impl Registry {
     pub fn new(disk: Arc<dyn Disk>, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { lock: path.with_extension("lock"), file: VersionedFile::new(disk, path, VERSION) }
+        let file = VersionedFile::new(Arc::clone(&disk), path.clone(), VERSION);
+        Self { disk, lock: path.with_extension("lock"), file }
     }
 
     pub fn path(&self) -> &Path {
@@ -76,7 +90,71 @@ impl Registry {
         let result = change(&mut format.projects);
         if format.projects != before {
             self.file.save(&format)?;
+            for project in format.projects.iter().filter(|project| !before.contains(project)) {
+                self.write_entry(project)?;
+            }
         }
         Ok(result)
+    }
+
+    /// Adds projects that the list lacks. A list that cannot be read is replaced, and a copy of it is kept; where that
+    /// copy is, is returned. A list of a newer version is left alone.
+    pub fn restore(&self, missing: &[Project]) -> Result<Option<PathBuf>, StoreError> {
+        let _guard = lock::exclusive(&self.lock)?;
+        let (mut format, is_damaged) = match self.file.load::<Format>() {
+            Ok(format) => (format.unwrap_or_default(), false),
+            Err(StoreError::Corrupt { .. }) => (Format::default(), true),
+            Err(error) => return Err(error),
+        };
+        let known: Vec<ProjectId> = format.projects.iter().map(|project| project.id).collect();
+        format.projects.extend(missing.iter().filter(|project| !known.contains(&project.id)).cloned());
+        format.projects.sort_by_key(|project| project.id);
+        let kept = if is_damaged {
+            self.file.overwrite(&format)?
+        } else {
+            self.file.save(&format)?;
+            None
+        };
+        for project in missing {
+            self.write_entry(project)?;
+        }
+        Ok(kept)
+    }
+
+    /// Returns the projects that have a folder, whether they are in the list or not.
+    pub fn folders(&self) -> Result<Vec<(ProjectId, ProjectFolder)>, StoreError> {
+        let folder = self.path().with_extension("");
+        let names = self.disk.list(&folder).map_err(StoreError::io("list", &folder))?;
+        let mut ids: Vec<ProjectId> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+        ids.sort();
+        Ok(ids.into_iter().map(|id| (id, self.folder(id))).collect())
+    }
+
+    /// Returns what the folder of a project says of it. `None`: it says nothing, or nothing that can be read.
+    pub fn entry(&self, id: ProjectId) -> Option<Project> {
+        let entry = self.entry_file(id).load::<Entry>().ok()??;
+        Some(entry.project).filter(|project| project.id == id)
+    }
+
+    /// Repeats a project's entry in its folder, unless it is there already.
+    pub fn write_entry(&self, project: &Project) -> Result<(), StoreError> {
+        if self.entry(project.id).as_ref() == Some(project) {
+            return Ok(());
+        }
+        let file = self.entry_file(project.id);
+        let entry = Entry { version: VERSION, project: project.clone() };
+        match file.save(&entry) {
+            // It only repeats the list.
+            Err(StoreError::Corrupt { .. }) => file.overwrite(&entry).map(drop),
+            saved => saved,
+        }
+    }
+
+    fn folder(&self, id: ProjectId) -> ProjectFolder {
+        ProjectFolder::at(&self.path().with_extension("").join(id.to_string()))
+    }
+
+    fn entry_file(&self, id: ProjectId) -> VersionedFile {
+        VersionedFile::new(Arc::clone(&self.disk), self.folder(id).entry(), VERSION)
     }
 }

@@ -14,19 +14,32 @@ const UNFINISHED: &str = ".mxd-tmp";
 
 /// Puts `content` at `path`. When it returns, a loss of power cannot bring the old content back.
 pub fn replace(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    replace_with(disk, path, |out| out(content))
+}
+
+/// As [`replace`], with content that `produce` hands over piece by piece.
+pub fn replace_with<E: From<StoreError>>(
+    disk: &dyn Disk,
+    path: &Path,
+    produce: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), E>,
+) -> Result<(), E> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let temporary = unfinished_name(path);
-    let written = write(disk, &temporary, content)
-        .and_then(|()| disk.rename(&temporary, path).map_err(StoreError::io("replace", path)));
+    let written = write(disk, &temporary, produce)
+        .and_then(|()| Ok(disk.rename(&temporary, path).map_err(StoreError::io("replace", path))?));
     if let Err(error) = written {
         // The half-made file is in nobody's way; the next start removes what cannot be removed now.
         let _ = disk.remove(&temporary);
         return Err(error);
     }
-    disk.sync_dir(folder).map_err(StoreError::io("save", folder))
+    Ok(disk.sync_dir(folder).map_err(StoreError::io("save", folder))?)
 }
 
-fn write(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+fn write<E: From<StoreError>>(
+    disk: &dyn Disk,
+    path: &Path,
+    produce: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut file = match disk.open(path, Open::CreateNew) {
         // A crashed process with our pid left it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -35,8 +48,8 @@ fn write(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), StoreError>
         opened => opened,
     }
     .map_err(StoreError::io("create", path))?;
-    file.append(content).map_err(StoreError::io("write", path))?;
-    file.sync().map_err(StoreError::io("save", path))
+    produce(&mut |content: &[u8]| file.append(content).map_err(StoreError::io("write", path)))?;
+    Ok(file.sync().map_err(StoreError::io("save", path))?)
 }
 
 fn unfinished_name(path: &Path) -> PathBuf {

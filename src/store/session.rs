@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::{EventId, TaskId};
+use crate::config::paths::ProjectFolder;
 use crate::model::event::{Body, Event};
 use crate::model::fold::SessionState;
 use crate::store::StoreError;
@@ -66,6 +67,11 @@ impl Sessions {
 
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns the folder of the project that these sessions are part of.
+    pub fn project_folder(&self) -> ProjectFolder {
+        ProjectFolder::at(self.folder.parent().unwrap_or(Path::new(".")))
     }
 
     /// Returns the tasks that have a session, oldest first.

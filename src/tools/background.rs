@@ -11,7 +11,7 @@ use crate::base::text::{self, count};
 use crate::process::Phase;
 use crate::tools::bash::said;
 use crate::tools::bound;
-use crate::tools::jobs::{Job, Jobs};
+use crate::tools::jobs::{Job, Jobs, Waiter};
 use crate::tools::names;
 use crate::tools::reply::Reply;
 use crate::tools::tool::{Call, Effect, Handler};
@@ -49,7 +49,8 @@ impl Handler for Background {
     const NAME: &'static str = names::BACKGROUND;
     const DESCRIPTION: &'static str = "Handles the processes that bash left running. list: all of them. status: one \
         of them with its latest output. kill: ends one and everything it started. wait: until one ends, for at most \
-        limit_seconds (default 60, up to 600). You do not have to wait: a message tells you when a process ends.";
+        limit_seconds (default 60, up to 600). You do not have to wait: a message tells you when a process ends, \
+        unless you killed it or waited for it yourself.";
     const EFFECT: Effect = Effect::Opaque;
     const EXAMPLE: &'static str = r#"{"action": "status", "id": "bg-0k3v9x2m1q"}"#;
 
@@ -64,7 +65,7 @@ impl Handler for Background {
                 Err(problem) => Reply::error(problem),
             },
             Action::Kill => match named(jobs, input.id.as_deref()) {
-                Ok(job) => kill(jobs, &job).await,
+                Ok(job) => kill(jobs, job).await,
                 Err(problem) => Reply::error(problem),
             },
             Action::Wait => {
@@ -87,20 +88,29 @@ fn named(jobs: &Jobs, id: Option<&str>) -> Result<Arc<Job>, String> {
     jobs.get(id).ok_or_else(|| format!("There is no background process \"{id}\".\n{}", list(jobs)))
 }
 
-async fn kill(jobs: &Jobs, job: &Arc<Job>) -> Reply {
-    if !jobs.kill(&job.id) {
-        return Reply::text(format!("It had already ended.\n{}", status(job)));
+async fn kill(jobs: &Arc<Jobs>, job: Arc<Job>) -> Reply {
+    let waiter = jobs.wait_for(job);
+    if !jobs.kill(&waiter.job.id) {
+        return ended(waiter, "It had already ended.\n");
     }
-    jobs.any_finished(std::slice::from_ref(job)).await;
-    Reply::text(format!("Killed, with everything it started.\n{}", status(job)))
+    jobs.any_finished(std::slice::from_ref(&waiter)).await;
+    ended(waiter, "Killed, with everything it started.\n")
+}
+
+/// Returns the report of a job's end, which no message repeats.
+fn ended(waiter: Waiter, opening: &str) -> Reply {
+    let job = Arc::clone(&waiter.job);
+    waiter.report();
+    Reply { ended: Some(job.id.clone()), ..Reply::text(format!("{opening}{}", status(&job))) }
 }
 
 async fn wait(call: &Call, job: Option<Arc<Job>>, limit: Duration) -> Reply {
     let context = &call.context;
-    let wanted: Vec<Arc<Job>> = match job {
+    let jobs = match job {
         Some(job) => vec![job],
         None => context.jobs.all().into_iter().filter(|job| job.finished().is_none()).collect(),
     };
+    let mut wanted: Vec<Waiter> = jobs.into_iter().map(|job| context.jobs.wait_for(job)).collect();
     if wanted.is_empty() {
         return Reply::text("Nothing runs in the background.");
     }
@@ -111,10 +121,10 @@ async fn wait(call: &Call, job: Option<Arc<Job>>, limit: Duration) -> Reply {
             return Reply::error("The wait was interrupted; the processes go on.");
         }
     }
-    if let Some(job) = wanted.iter().find(|job| job.finished().is_some()) {
-        return Reply::text(status(job));
+    if let Some(at) = wanted.iter().position(|waiter| waiter.job.finished().is_some()) {
+        return ended(wanted.swap_remove(at), "");
     }
-    let states: Vec<String> = wanted.iter().map(status).collect();
+    let states: Vec<String> = wanted.iter().map(|waiter| status(&waiter.job)).collect();
     Reply::text(format!("Not ended within {} seconds.\n{}", limit.as_secs(), states.join("\n\n")))
 }
 

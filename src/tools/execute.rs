@@ -1,11 +1,12 @@
 //! The one path that every call takes: look up, parse, gate, run, bound.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 
-use crate::base::text;
+use crate::base::{known_secrets, text};
 use crate::model::conversation::ToolUse;
 use crate::tools::bound;
 use crate::tools::context::Context;
@@ -21,6 +22,9 @@ const LAST_WORDS: Duration = Duration::from_secs(8);
 pub async fn execute(call: &ToolUse, context: &Context) -> Reply {
     let started = Instant::now();
     let mut reply = run(call, context).await;
+    if let Cow::Owned(masked) = known_secrets::mask(&reply.text) {
+        reply.text = masked;
+    }
     bound_reply(&mut reply, context).await;
     reply.duration = started.elapsed();
     reply

@@ -19,15 +19,20 @@ pub use slot::{Found, Slot};
 
 use real::real;
 
+use crate::config::secret_places::SecretPlaces;
 use crate::tools::spelling::spelled;
 
 /// The limits of a worktree.
 #[derive(Clone, Debug)]
 pub struct Fence {
     root: PathBuf,
-    hidden: Vec<PathBuf>,
+    /// What holds credentials: neither read nor written.
+    secrets: SecretPlaces,
+    /// Some of that lies in the worktree.
+    has_secrets_inside: bool,
     git_data: Vec<PathBuf>,
     hooks: Option<Arc<dyn Hooks>>,
+    staging: Option<PathBuf>,
 }
 
 /// A path that may be read.
@@ -44,6 +49,8 @@ pub struct Readable {
 pub struct Writable {
     pub base: PathBuf,
     pub below: PathBuf,
+    /// Where the new content is written before it is moved into place. `None`: beside the file.
+    pub staging: Option<PathBuf>,
 }
 
 impl Writable {
@@ -95,7 +102,8 @@ impl Fence {
     /// Returns a fence around `worktree`, which must exist.
     pub fn new(worktree: &Path) -> io::Result<Self> {
         let root = worktree.canonicalize()?;
-        Ok(Self { root, hidden: Vec::new(), git_data: Vec::new(), hooks: None })
+        let secrets = SecretPlaces::default().open(&root);
+        Ok(Self { root, secrets, has_secrets_inside: false, git_data: Vec::new(), hooks: None, staging: None })
     }
 
     /// Closes a folder with git's own data for writing, for repositories that do not call it `.git`.
@@ -108,6 +116,13 @@ impl Fence {
         Ok(self)
     }
 
+    /// Writes the new content of files in `folder` before it is moved into place. It should be on the worktree's file
+    /// system and out of sight of `git add`: the worktree's private git folder.
+    pub fn with_staging(mut self, folder: &Path) -> Self {
+        self.staging = Some(folder.to_owned());
+        self
+    }
+
     /// Closes the folders of hooks for writing.
     pub fn with_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
         self.hooks = Some(hooks);
@@ -115,9 +130,18 @@ impl Fence {
     }
 
     /// Closes a path for reading and for writing, existing or not: files with keys in them.
-    pub fn hide(mut self, path: &Path) -> io::Result<Self> {
-        self.hidden.push(real(path)?);
-        Ok(self)
+    pub fn hide(self, path: &Path) -> io::Result<Self> {
+        let path = real(path)?;
+        let secrets = self.secrets.clone().close(path);
+        Ok(self.with_secrets(secrets))
+    }
+
+    /// Closes every place that can hold credentials for reading and for writing. The worktree stays open.
+    pub fn with_secrets(mut self, places: SecretPlaces) -> Self {
+        let places = places.open(&self.root);
+        self.secrets = places.resolved(|path| real(path).unwrap_or_else(|_| path.to_owned()));
+        self.has_secrets_inside = self.secrets.reach_below(&self.root);
+        self
     }
 
     /// Returns the worktree's real path.
@@ -146,7 +170,12 @@ impl Fence {
             let first = below.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
             first.is_some_and(|first| first.bytes().all(|byte| byte.is_ascii_digit()))
         });
-        is_process || self.hidden.iter().any(|hidden| path.starts_with(hidden))
+        is_process || self.is_secret(path)
+    }
+
+    fn is_secret(&self, path: &Path) -> bool {
+        // Nearly every path that is asked about lies in the worktree, where there is nearly never anything to hide.
+        (self.has_secrets_inside || !path.starts_with(&self.root)) && self.secrets.covers(path)
     }
 
     pub fn for_writing(&self, path: &str, cwd: &Path) -> Result<Writable, FenceError> {
@@ -161,13 +190,13 @@ impl Fence {
         if let Some(hooks) = &self.hooks {
             hooks::refuse(hooks.as_ref(), &self.root, &path)?;
         }
-        if self.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+        if self.is_secret(&path) {
             return Err(FenceError::Protected(path));
         }
         if names_folder || below.as_os_str().is_empty() {
             return Err(FenceError::Folder(path));
         }
-        Ok(Writable { base: self.root.clone(), below })
+        Ok(Writable { base: self.root.clone(), below, staging: self.staging.clone() })
     }
 }
 

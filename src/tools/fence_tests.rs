@@ -277,3 +277,46 @@ fn what_somebody_else_wrote_meanwhile_is_not_replaced() {
         0
     );
 }
+
+#[test]
+fn no_temporary_file_is_ever_seen_in_the_worktree() {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let ground = ground();
+    let fence = Fence::new(&ground.inside).unwrap().with_staging(&ground.inside.join(".git"));
+    fs::write(ground.inside.join("a/old"), "old").unwrap();
+    let names = |folder: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(ground.inside.join(folder)).unwrap().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let over = AtomicBool::new(false);
+    let content = vec![b'x'; 8 << 20];
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut seen = BTreeSet::new();
+            while !over.load(Ordering::Acquire) {
+                seen.extend(names("a"));
+            }
+            seen
+        });
+        for name in ["a/old", "a/new"] {
+            let slot = Slot::make(&fence.for_writing(name, &ground.inside).unwrap()).unwrap();
+            let before = slot.found(u64::MAX).unwrap();
+            slot.replace(&content, before.as_ref().map(|found| &found.metadata)).unwrap();
+        }
+        over.store(true, Ordering::Release);
+        let seen = watcher.join().unwrap();
+        assert!(seen.iter().all(|name| ["b", "old", "new"].contains(&name.as_str())), "{seen:?}");
+    });
+    assert_eq!(fs::metadata(ground.inside.join("a/new")).unwrap().len(), 8 << 20);
+    assert_eq!(names(".git"), BTreeSet::from(["hooks".to_owned()]));
+}
+
+#[test]
+fn a_staging_folder_that_is_gone_is_done_without() {
+    let ground = ground();
+    let fence = Fence::new(&ground.inside).unwrap().with_staging(&ground.inside.join("nowhere"));
+    let slot = Slot::make(&fence.for_writing("new", &ground.inside).unwrap()).unwrap();
+    slot.replace(b"written", None).unwrap();
+    assert_eq!(fs::read(ground.inside.join("new")).unwrap(), b"written");
+}

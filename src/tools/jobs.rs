@@ -1,7 +1,7 @@
 //! The processes that outlive the call that started them: one registry per run of an agent.
 //!
-//! Every job ends in exactly one [`Completion`], whoever ended it. Finished jobs stay for a while, so that a late
-//! question about one still has an answer.
+//! Every job's end is reported exactly once: by the call of the agent that killed it or waited for it, otherwise by a
+//! [`Completion`]. Finished jobs stay for a while, so that a late question about one still has an answer.
 
 mod report;
 
@@ -44,11 +44,46 @@ pub(super) struct Job {
     pub(super) process: Process,
     pub(super) started: Instant,
     finished: OnceLock<Completion>,
+    audience: Mutex<Audience>,
+}
+
+/// Who reports the end of a job to the agent.
+#[derive(Debug, Default)]
+struct Audience {
+    /// How many calls of the agent wait for the end, and will report it.
+    waiting: usize,
+    /// The end was reported, or is about to be.
+    reported: bool,
+}
+
+/// A call of the agent that waits for the end of a job. As long as one waits, nothing else reports the end; if none of
+/// them does in the end, a [`Completion`] does.
+pub(super) struct Waiter {
+    jobs: Arc<Jobs>,
+    pub(super) job: Arc<Job>,
+}
+
+impl Waiter {
+    /// Takes note that the end is reported by this call.
+    pub(super) fn report(self) {
+        self.job.audience().reported = true;
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.job.audience().waiting -= 1;
+        self.jobs.report_if_nobody_does(&self.job);
+    }
 }
 
 impl Job {
     pub(super) fn reference(&self) -> BackgroundRef {
         BackgroundRef { id: self.id.clone(), command: self.command.clone() }
+    }
+
+    fn audience(&self) -> MutexGuard<'_, Audience> {
+        self.audience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn finished(&self) -> Option<&Completion> {
@@ -87,7 +122,8 @@ struct Table {
 }
 
 impl Jobs {
-    /// Returns an empty registry. Every job's end goes to `completions`; its text has about `budget` bytes.
+    /// Returns an empty registry. A job's end goes to `completions`, unless a call of the agent reports it; its text has
+    /// about `budget` bytes.
     pub fn new(completions: mpsc::UnboundedSender<Completion>, blobs: Arc<dyn BlobSink>, budget: usize) -> Arc<Self> {
         let ends = watch::Sender::new(0);
         Arc::new(Self { table: Mutex::default(), completions, blobs, budget, ends })
@@ -109,7 +145,14 @@ impl Jobs {
         belongings: Belongings,
     ) -> Arc<Job> {
         let id = process.id().to_owned();
-        let job = Arc::new(Job { id: id.clone(), command, process, started, finished: OnceLock::new() });
+        let job = Arc::new(Job {
+            id: id.clone(),
+            command,
+            process,
+            started,
+            finished: OnceLock::new(),
+            audience: Mutex::default(),
+        });
         let mut table = self.lock();
         table.jobs.insert(id, Arc::clone(&job));
         if table.closing {
@@ -130,13 +173,28 @@ impl Jobs {
         let duration = job.started.elapsed();
         let Report { text, full } = report(&job.process, self.budget, &*self.blobs).await;
         let completion = Completion { id: job.id.clone(), command: job.command.clone(), exit, duration, text, full };
-        if job.finished.set(completion.clone()).is_err() {
+        if job.finished.set(completion).is_err() {
             return;
         }
         self.forget_oldest();
-        // Nobody listens any more only when the run itself is over.
-        let _ = self.completions.send(completion);
+        self.report_if_nobody_does(&job);
         self.ends.send_modify(|ends| *ends += 1);
+    }
+
+    /// Sends the completion of a job that has ended, unless its end was reported or a call waits to report it.
+    fn report_if_nobody_does(&self, job: &Job) {
+        let Some(completion) = job.finished() else { return };
+        let mut audience = job.audience();
+        if audience.waiting == 0 && !std::mem::replace(&mut audience.reported, true) {
+            // Nobody listens any more only when the run itself is over.
+            let _ = self.completions.send(completion.clone());
+        }
+    }
+
+    /// Lets a call of the agent wait for the end of a job, and report it.
+    pub(super) fn wait_for(self: &Arc<Self>, job: Arc<Job>) -> Waiter {
+        job.audience().waiting += 1;
+        Waiter { jobs: Arc::clone(self), job }
     }
 
     fn forget_oldest(&self) {
@@ -184,8 +242,8 @@ impl Jobs {
     }
 
     /// Waits until one of `wanted` has finished.
-    pub(super) async fn any_finished(&self, wanted: &[Arc<Job>]) {
+    pub(super) async fn any_finished(&self, wanted: &[Waiter]) {
         let mut ends = self.ends.subscribe();
-        let _ = ends.wait_for(|_| wanted.iter().any(|job| job.finished().is_some())).await;
+        let _ = ends.wait_for(|_| wanted.iter().any(|waiter| waiter.job.finished().is_some())).await;
     }
 }

@@ -16,7 +16,7 @@ use crate::tools::names;
 use crate::tools::reply::Reply;
 use crate::tools::spelling::spelled;
 use crate::tools::tool::{Call, Effect, Handler};
-use crate::tools::walk::{Scope, Start, walk};
+use crate::tools::walk::{Refused, Scope, Start, walk};
 
 const DEFAULT_LIMIT: usize = 500;
 const LARGEST_LIMIT: usize = 5000;
@@ -99,7 +99,8 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
     let paths: Mutex<Vec<(PathBuf, bool)>> = Mutex::default();
     let (seen, unreadable) = (AtomicUsize::new(0), Mutex::new((0, String::new())));
     let stopped = AtomicBool::new(false);
-    walk(start, &scope, fence)?.run(|| {
+    let refused = Arc::<Refused>::default();
+    walk(start, &scope, fence, &refused)?.run(|| {
         Box::new(|entry| {
             if tokens.is_cancelled() || seen.load(Ordering::Relaxed) >= WALKED {
                 stopped.store(true, Ordering::Relaxed);
@@ -138,7 +139,13 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
         return Err("interrupted.".to_owned());
     }
     let mut paths = paths.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (unreadable, first) = unreadable.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut unreadable, mut first) = unreadable.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for problem in refused.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        unreadable += 1;
+        if first.is_empty() {
+            first.clone_from(problem);
+        }
+    }
     // A folder that nobody may look into is not an empty one.
     if paths.is_empty() && unreadable > 0 {
         return Err(format!("{first}."));

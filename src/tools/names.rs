@@ -30,12 +30,13 @@ pub const SEARCH: &str = "search";
 pub const SEARCH_TASKS: &str = "search_tasks";
 pub const SEND_MESSAGE: &str = "send_message";
 pub const SEND_MESSAGE_TO_PROJECT: &str = "send_message_to_project";
+pub const STOP_TASK: &str = "stop_task";
 pub const UPDATE_TASK: &str = "update_task";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
 /// Every tool of our own.
-pub const ALL: [&str; 23] = [
+pub const ALL: [&str; 24] = [
     BACKGROUND,
     BASH,
     CLARIFY,
@@ -56,6 +57,7 @@ pub const ALL: [&str; 23] = [
     SEARCH_TASKS,
     SEND_MESSAGE,
     SEND_MESSAGE_TO_PROJECT,
+    STOP_TASK,
     UPDATE_TASK,
     WRITE_FILE,
     YIELD,
@@ -82,24 +84,6 @@ pub fn wire(name: &str) -> String {
 /// Returns the name of a server's tool on the wire.
 pub fn external(server: &str, name: &str) -> String {
     format!("{PREFIX}{server}{SEPARATOR}{name}")
-}
-
-/// Tells whether calls of this tool in one response are carried out in the order in which they were made: what they do to
-/// the tree depends on it.
-pub fn keeps_order(name: &str) -> bool {
-    let ordered = [
-        CREATE_TASK,
-        UPDATE_TASK,
-        REORDER_TASKS,
-        FORK_TASK_CONTEXT,
-        CLOSE_TASK,
-        RESET_TASK,
-        DELETE_TASK,
-        SEND_MESSAGE,
-        SEND_MESSAGE_TO_PROJECT,
-        CLARIFY,
-    ];
-    matches!(split(&canonical(name)), Some((OWN, name)) if ordered.contains(&name))
 }
 
 /// Returns server and tool of a name on the wire.

@@ -16,6 +16,8 @@ pub struct Reply {
     pub full: Option<BlobRef>,
     /// The process that goes on running.
     pub background: Option<BackgroundRef>,
+    /// The background process whose end this reports.
+    pub ended: Option<String>,
     /// Where the agent's shell stands from now on, as [`ToolResult::cwd`] spells it. Nothing: where it stood before.
     pub cwd: Option<String>,
     /// Filled in by the path, not by tools.
@@ -30,6 +32,8 @@ pub enum Control {
     Yield,
     /// The task is finished.
     Done { verdict: Verdict, result: String },
+    /// The task is not finished: its check failed, and has failed so many times in a row in the same way.
+    CheckFailed { in_a_row: u32 },
 }
 
 impl Reply {
@@ -51,6 +55,7 @@ impl Reply {
             images: self.images,
             full: self.full,
             background: self.background,
+            ended: self.ended,
             cwd: self.cwd,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         }

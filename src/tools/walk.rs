@@ -1,7 +1,7 @@
 //! Walking a tree of files as `rg` does: ignore files respected, hidden files on request, in parallel, cancellable.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
@@ -56,8 +56,40 @@ impl Start {
     }
 }
 
-/// Returns the walk, or the sentence that says which part of the scope makes no sense.
-pub(super) fn walk(start: &Start, scope: &Scope, fence: Arc<Fence>) -> Result<WalkParallel, String> {
+/// The files with patterns that the walk reads in each folder.
+const PATTERNS: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
+/// No list of patterns is larger.
+const LARGEST_PATTERNS: u64 = 1 << 20;
+
+/// Folders that were not entered because of their list of patterns, as a sentence each.
+pub(super) type Refused = Mutex<Vec<String>>;
+
+/// Returns why a folder is not entered, if one of its lists of patterns is a device, a pipe or far too large: the walk
+/// would read it without end.
+fn endless_patterns(folder: &Path) -> Option<String> {
+    let endless = |name: &&&str| {
+        std::fs::metadata(folder.join(name)).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_PATTERNS)
+    };
+    let name = PATTERNS.iter().find(endless)?;
+    let path = folder.join(name);
+    Some(format!(
+        "{} is not a regular file of at most 1 MiB, so its folder is not searched; set ignored",
+        spelled(&path)
+    ))
+}
+
+/// Returns the walk, or the sentence that says which part of the scope makes no sense. Folders that are passed over are
+/// added to `refused` while it runs.
+pub(super) fn walk(
+    start: &Start,
+    scope: &Scope,
+    fence: Arc<Fence>,
+    refused: &Arc<Refused>,
+) -> Result<WalkParallel, String> {
+    if let Some(problem) = start.path.ancestors().find_map(endless_patterns).filter(|_| !scope.ignored) {
+        return Err(format!("{problem}."));
+    }
+    let (refused, ignored) = (Arc::clone(refused), scope.ignored);
     let mut builder = WalkBuilder::new(&start.path);
     builder
         .hidden(!scope.hidden)
@@ -70,7 +102,18 @@ pub(super) fn walk(start: &Start, scope: &Scope, fence: Arc<Fence>) -> Result<Wa
         .overrides(overrides(&start.path, &scope.globs)?)
         .filter_entry(move |entry| {
             // A repository's own data is never what was meant, and what is hidden from reading stays hidden.
-            entry.depth() == 0 || (entry.file_name() != ".git" && !fence.is_hidden(entry.path()))
+            if entry.depth() > 0 && (entry.file_name() == ".git" || fence.is_hidden(entry.path())) {
+                return false;
+            }
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let problem = if is_folder && !ignored { endless_patterns(entry.path()) } else { None };
+            match problem {
+                Some(problem) => {
+                    refused.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+                    false
+                }
+                None => true,
+            }
         });
     if !scope.types.is_empty() {
         let mut types = TypesBuilder::new();

@@ -20,7 +20,7 @@ pub fn of(task: &TaskView, world: &World, interrupt: &str) -> Option<String> {
         Wait::Silence { .. } => Some(format!(
             "no answer: the model has sent nothing for a while. Wait, or {interrupt} cuts its turn short."
         )),
-        Wait::Slot { .. } | Wait::Setup { .. } | Wait::Task { .. } => None,
+        Wait::Slot { .. } | Wait::Setup { .. } | Wait::Task { .. } | Wait::Process { .. } => None,
     }
 }
 

@@ -78,7 +78,7 @@ pub fn doing(task: &TaskView) -> String {
         Some(Wait::Slot { ahead: 0 }) => return "next in line".to_owned(),
         Some(Wait::Slot { ahead }) => return format!("{ahead} ahead"),
         Some(Wait::Setup { .. }) => return "setting up".to_owned(),
-        Some(Wait::Task { .. }) => return "waits".to_owned(),
+        Some(Wait::Task { .. } | Wait::Process { .. }) => return "waits".to_owned(),
         Some(Wait::Stalled { .. }) => return "stuck".to_owned(),
         Some(Wait::Silence { .. }) => return "no answer".to_owned(),
         None => {}
@@ -171,6 +171,9 @@ pub fn ask_kind(kind: AskKind) -> &'static str {
         AskKind::SetupHook => "setup failed",
         AskKind::McpApproval => "new program",
         AskKind::Review => "to review",
+        AskKind::TaskLimit => "task limit",
+        AskKind::Approval => "needs approval",
+        AskKind::CheckFailed => "check fails",
     }
 }
 

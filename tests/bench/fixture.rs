@@ -79,6 +79,7 @@ fn tool_result(call: String, bytes: usize) -> ToolResult {
         images: Vec::new(),
         full: None,
         background: None,
+        ended: None,
         cwd: None,
         duration_ms: 12,
     }

@@ -46,6 +46,7 @@ impl Site {
             path: std::fs::canonicalize(path)?,
             base_branch: "main".to_owned(),
             created_at: Timestamp::EPOCH,
+            former: Vec::new(),
             extra: serde_json::Map::new(),
         };
         let home = Home::locate(Some(folder.path().join("data").as_os_str()), None, None)?;

@@ -18,8 +18,7 @@ use mxd::model::message::{Message, Source};
 use mxd::model::usage::Tokens;
 use mxd::provider::encode::{body, encode_speech};
 use mxd::provider::{
-    ApiError, BlobSource, BodyOptions, Call, Catalogue, Facts, Gate, Listed, Provider, Response, ResponseBlock,
-    Segment, Signal,
+    ApiError, BlobSource, BodyOptions, Call, Facts, Gate, Listed, Provider, Response, ResponseBlock, Segment, Signal,
 };
 use mxd::store::writer::Options;
 use mxd::store::{Durability, RealDisk, Store};
@@ -206,8 +205,8 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         store: store.clone(),
         provider,
         gate: Arc::new(Gate::default()),
+        late_catalogue: None,
         facts: Facts { window: 100_000_000, max_output: 8_000, prices: None },
-        catalogue: Catalogue::default(),
         tools,
         preparer: Arc::new(preparer),
         keeper: None,

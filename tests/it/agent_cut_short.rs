@@ -7,9 +7,9 @@ use mxd::agent::driver::{Keeper, Word};
 use mxd::agent::machine::Delivery;
 use mxd::base::TurnId;
 use mxd::model::conversation::Wire;
-use mxd::model::event::{Body, Exit, InterruptReason, StopReason};
+use mxd::model::event::{Body, Event, Exit, InterruptReason, StopReason, ToolResult};
 use mxd::model::message::Source;
-use mxd::model::{Live, SessionState};
+use mxd::model::{Content, Live, SessionState};
 use serde_json::json;
 
 use crate::support::mock::{Conversation, Fault, Mock, Script, Turn, answer, gate, last_user, say};
@@ -83,11 +83,43 @@ async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
         .await;
     run.mailbox.send(Word::Interrupt);
     let news = run.until_parked().await;
-    let results = news.events.iter().filter(|event| matches!(event.body, Body::ToolResult(_))).count();
-    assert_eq!(results, 2);
+    let results: Vec<String> = news.events.iter().filter_map(result).collect();
+    // Both change something: the second waited for the first, and never began.
+    assert_eq!(results.len(), 2, "{results:?}");
+    assert!(results.iter().any(|result| result.starts_with("Not run")), "{results:?}");
     assert!(stage.carried_out().is_empty());
     run.deliver(stage.message(Source::User, "Another way."), Delivery::Steer).await;
     run.until_parked().await;
+    mock.assert_finished();
+}
+
+fn result(event: &Event) -> Option<String> {
+    match &event.body {
+        Body::ToolResult(ToolResult { content: Content::Text { text }, .. }) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn calls_that_read_run_together_and_a_call_that_changes_something_waits_for_them() {
+    let mock = mock([
+        answer()
+            .tool(&tool("meet"), json!({"text": "a"}))
+            .tool(&tool("meet"), json!({"text": "b"}))
+            .tool(&tool("note"), json!({"text": "c"}))
+            .tool(&tool("note"), json!({"text": "d"}))
+            .tool(&tool("meet"), json!({"text": "e"}))
+            .tool(&tool("meet"), json!({"text": "f"})),
+        answer().text("Done."),
+    ]);
+    let stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
+    let mut run = begun(&stage).await;
+    run.until_parked().await;
+    let results: Vec<String> = stage.log().iter().filter_map(result).collect();
+    let position = |text: &str| results.iter().position(|result| result == text).unwrap_or(usize::MAX);
+    assert!(position("met a").max(position("met b")) < position("noted c"), "{results:?}");
+    assert!(position("noted c") < position("noted d"), "{results:?}");
+    assert!(position("noted d") < position("met e").min(position("met f")), "{results:?}");
     mock.assert_finished();
 }
 

@@ -8,6 +8,7 @@ use mxd::base::TaskId;
 use mxd::model::event::{AssistantText, ToolResult};
 use mxd::model::{Content, TaskNode};
 use mxd::store::EngineLock;
+use serde_json::Value;
 
 use crate::cli_support::{Project, World, hinted_commands, json_lines, now};
 
@@ -121,6 +122,7 @@ fn a_missing_and_a_changed_blob_are_named() {
             images: Vec::new(),
             full: None,
             background: None,
+            ended: None,
             cwd: None,
             duration_ms: 1,
         };
@@ -205,52 +207,73 @@ fn a_tree_of_a_newer_version_is_refused_and_never_touched() {
 }
 
 #[test]
-fn a_damaged_registry_is_refused_and_never_overwritten() {
+fn a_damaged_registry_is_refused_until_it_is_repaired_and_a_newer_one_is_never_touched() {
     let world = World::new();
     let repo = world.repository("calc");
     fs::create_dir_all(world.data()).unwrap();
-    for broken in ["{\"version\":1,\"projects\":[", "{\"version\":99,\"projects\":[]}"] {
-        fs::write(world.home().projects(), broken).unwrap();
+    let refused = || {
         for args in [&["init"][..], &["projects"], &["tree"]] {
             let ran = world.mxd(&repo, args);
             assert_eq!(ran.code, 3, "{args:?}: {ran:?}");
             assert!(ran.err.contains("projects.json"), "{args:?}: {ran:?}");
         }
-        let ran = world.mxd(&repo, ["check", "--repair"]);
-        assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.out.starts_with("error: ") && ran.out.contains("projects.json"), "{ran:?}");
-        assert_eq!(fs::read_to_string(world.home().projects()).unwrap(), broken);
-    }
+    };
+    let newer = "{\"version\":99,\"projects\":[]}";
+    fs::write(world.home().projects(), newer).unwrap();
+    refused();
+    let ran = world.mxd(&repo, ["check", "--repair"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.starts_with("error: ") && ran.out.contains("projects.json"), "{ran:?}");
+    assert_eq!(fs::read_to_string(world.home().projects()).unwrap(), newer);
+
+    fs::write(world.home().projects(), "{\"version\":1,\"projects\":[").unwrap();
+    refused();
+    assert_eq!(world.mxd(&repo, ["check"]).code, 1);
+    assert_eq!(world.mxd(&repo, ["check", "--repair"]).code, 0);
+    world.mxd(&repo, ["init"]).ok();
+}
+
+/// The list of projects, without what changes when it is written again.
+fn listed(world: &World) -> Vec<Value> {
+    json_lines(&world.mxd(&world.root(), ["projects", "--json"]).ok())
 }
 
 #[test]
-fn a_damaged_registry_gets_advice_that_can_help() {
+fn a_registry_that_is_gone_or_damaged_is_found_and_rebuilt_from_the_project_folders() {
     let world = World::new();
     let (project, ..) = planted(&world);
-    let whole = fs::read_to_string(world.home().projects()).unwrap();
-    fs::write(world.home().projects(), whole.trim_end().trim_end_matches('}')).unwrap();
-    let advises = |said: &str| {
-        assert_eq!(hinted_commands(said), Vec::<String>::new(), "no command can mend it: {said}");
-        assert!(said.contains("in an editor") && said.contains(&world.data().join("projects").display().to_string()));
-    };
-    let err = project.mxd(["init"]).refused(3, "is damaged");
-    let copy = err.split("a copy is kept in ").nth(1).unwrap().lines().next().unwrap();
-    assert_eq!(fs::read(copy).unwrap(), fs::read(world.home().projects()).unwrap(), "{err}");
-    advises(&err);
-    // What there is of the projects is looked at all the same, and so are the settings.
-    fs::write(world.home().config(), "{ \"maxDepth\": 0 }").unwrap();
-    let torn = project.folder.sessions().join("01M7HYB3000000000000000000.jsonl");
-    fs::write(&torn, "{\"id\":").unwrap();
-    let ran = project.mxd(["check"]);
-    assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{ran:?}");
-    advises(&ran.out);
-    for found in ["is damaged", "maxDepth", torn.to_str().unwrap(), "3 sessions, 4 events", "not in order"] {
-        assert!(ran.out.contains(found), "{found}: {ran:?}");
+    let other = world.project("other");
+    world.git(&other.path, ["branch", "release"]);
+    assert_eq!(other.mxd(["init", "--base", "release"]).code, 0);
+    let whole = listed(&world);
+    let text = fs::read_to_string(world.home().projects()).unwrap();
+    for damaged in [None, Some(&text[..text.len() / 2])] {
+        match damaged {
+            Some(damaged) => fs::write(world.home().projects(), damaged).unwrap(),
+            None => fs::remove_file(world.home().projects()).unwrap(),
+        }
+        for args in [&["tree"][..], &["init"], &["task", "new", "X", "--later"], &["gc"]] {
+            let ran = project.mxd(args);
+            assert_eq!(ran.code, 3, "{args:?}: {ran:?}");
+            assert!(hinted_commands(&ran.err).contains(&"mxd check --repair".to_owned()), "{args:?}: {ran:?}");
+        }
+        let ran = project.mxd(["check"]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert_eq!(ran.out.matches("is missing; its data is in").count(), 2, "{ran:?}");
+        let ran = project.mxd(["doctor", "--offline"]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.out.contains("`mxd check --repair`"), "{ran:?}");
+
+        let ran = project.mxd(["check", "--repair"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(listed(&world), whole);
+        assert_eq!(titles(&project), ["Root", "Child"]);
+        if let Some(damaged) = damaged {
+            let copy = ran.out.lines().find_map(|line| line.strip_prefix("note: ")?.split_once(": what the list"));
+            assert_eq!(fs::read_to_string(copy.unwrap().0).unwrap(), damaged);
+        }
+        project.mxd(["check"]).ok();
     }
-    fs::remove_file(&torn).unwrap();
-    fs::remove_file(world.home().config()).unwrap();
-    fs::write(world.home().projects(), &whole).unwrap();
-    assert_eq!(titles(&project), ["Root", "Child"], "put right by hand, everything is there again");
 }
 
 #[test]

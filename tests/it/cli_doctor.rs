@@ -263,11 +263,20 @@ fn the_machine_is_cured_by_what_it_says() {
     let lock = File::create(here.join(".git/index.lock")).unwrap();
     assert!(found(&findings(&world, here, &[]), "project", "index.lock").is_none(), "somebody may be at work");
     lock.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    drop(lock);
     cure(&world, here, &[], ("project", "index.lock"), &[]);
+    let lock = File::create(here.join(".git/packed-refs.lock")).unwrap();
+    lock.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    if cfg!(target_os = "linux") {
+        assert!(found(&findings(&world, here, &[]), "project", "packed-refs.lock").is_none(), "somebody has it open");
+        drop(lock);
+        cure(&world, here, &[], ("project", "packed-refs.lock"), &[]);
+    }
     let linked = world.root().join("linked");
     world.git(here, ["worktree", "add", "--quiet", "-b", "linked", linked.to_str().unwrap()]);
     let lock = File::create(here.join(".git/worktrees/linked/index.lock")).unwrap();
     lock.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    drop(lock);
     cure(&world, here, &[], ("project", "worktrees/linked/index.lock"), &[]);
 
     let taken = world.root().join("taken");

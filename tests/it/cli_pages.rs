@@ -6,6 +6,7 @@ use mxd::model::Project;
 use mxd::model::event::{Body, Event};
 use mxd::model::{TaskNode, Tree};
 use mxd::store::lock::Holder;
+use mxd::store::repository_mark::Owner;
 use mxd::store::{Blobs, RealDisk};
 
 use crate::cli_support::World;
@@ -38,7 +39,7 @@ fn every_example_of_an_event_is_read_and_written_as_it_stands() {
 fn the_examples_of_small_files_are_what_the_store_reads() {
     let page = page("docs/journal.md");
     let examples = blocks(&page, "json");
-    let [tree, projects, lock] = examples.as_slice() else { panic!("{} examples", examples.len()) };
+    let [tree, projects, owners, lock] = examples.as_slice() else { panic!("{} examples", examples.len()) };
 
     let tree: serde_json::Value = serde_json::from_str(tree).unwrap();
     let nodes: Vec<TaskNode> = serde_json::from_value(tree["nodes"].clone()).unwrap();
@@ -48,6 +49,8 @@ fn the_examples_of_small_files_are_what_the_store_reads() {
     let projects: serde_json::Value = serde_json::from_str(projects).unwrap();
     let listed: Vec<Project> = serde_json::from_value(projects["projects"].clone()).unwrap();
     assert!(listed[0].extra.is_empty(), "{listed:?}");
+    let owners: serde_json::Value = serde_json::from_str(owners).unwrap();
+    serde_json::from_value::<Vec<Owner>>(owners["owners"].clone()).unwrap();
     serde_json::from_str::<Holder>(lock).unwrap();
 }
 

@@ -91,7 +91,9 @@ fn two_hundred_sleeping_tasks_start_without_a_request_a_process_or_a_byte() {
     let ran = Running::start(command(&[])).end();
     println!("{SLEEPING} sleeping tasks: started and ended in {:?}", begun.elapsed());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    assert_eq!(ran.out.lines().count(), 1, "it says how it stands and nothing else");
+    // Where the tests run as root, a notice says that the key is within reach.
+    let told = ran.out.lines().filter(|line| !line.contains("\"update\":\"notice\""));
+    assert_eq!(told.count(), 1, "it says how it stands and nothing else: {}", ran.out);
     assert_eq!(mock.count(), 0);
     assert_eq!(sizes(&project.folder.sessions()), before);
     assert_eq!(fs::read_to_string(&notes).unwrap_or_default(), "");

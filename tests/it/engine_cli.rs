@@ -2,13 +2,11 @@
 
 use std::io::Write as _;
 use std::process::Stdio;
-use std::time::Instant;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, Ran, World, json_lines};
-use crate::engine_support::{Running, agent, bash, call, done, marked, play, root, say, task_ids};
+use crate::engine_support::{agent, bash, call, done, marked, play, root, say};
 
 fn clarify() -> Value {
     call("clarify", json!({ "question": "Which colour?", "detail": "Both work.", "choices": ["red", "blue"] }))
@@ -126,76 +124,6 @@ fn a_timeout_stops_the_work_which_the_next_run_takes_up() {
     let ran = project.run([]);
     assert!(ran.out.contains("I was cut short."), "{ran:?}");
     assert_eq!(ran.code, 0, "{ran:?}");
-}
-
-#[test]
-fn ctrl_c_once_cuts_the_turn_short_and_keeps_the_agent() {
-    let world = World::new();
-    play(&world, json!([root(json!([bash("sleep 300"), say("Then something else.")]))]));
-    let project = world.project("app");
-    let mut running = project.start(&["Wait."]);
-    running.until_it_works();
-    running.signal(Signal::INT);
-    let ran = running.end();
-    assert!(ran.err.contains("once more stops everything"), "{ran:?}");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(marked(&[project.id("orchestrator")]), []);
-    assert!(project.run(["Go on."]).ok().contains("Then something else."));
-}
-
-#[test]
-fn ctrl_c_twice_stops_everything_at_once_and_the_next_run_goes_on() {
-    let world = World::new();
-    let stubborn = bash("trap '' INT TERM; (trap '' INT TERM; while true; do sleep 0.1; done) & wait; sleep 300");
-    play(&world, json!([root(json!([stubborn, say("I was stopped.")]))]));
-    let project = world.project("app");
-    let mut running = project.start(&["Wait."]);
-    running.until_it_works();
-    let tasks = task_ids(&running.seen);
-    running.signal(Signal::INT);
-    running.signal(Signal::INT);
-    let begun = Instant::now();
-    let ran = running.end();
-    assert!(begun.elapsed().as_secs() < 10, "it took {:?}", begun.elapsed());
-    // Two signals may arrive as one; then the turn was cut short, which is as good.
-    assert!(matches!(ran.code, 0 | 130), "{ran:?}");
-    assert_eq!(marked(&tasks), [], "what does not want to end does not outlive it");
-    assert!(project.run(["Go on."]).ok().contains("I was stopped."));
-    assert_eq!(marked(&tasks), []);
-}
-
-#[test]
-fn a_terminal_that_is_gone_ends_the_work_with_everything_it_started() {
-    if mxd::process::outlives_terminal() {
-        println!("SKIPPED: these tests were started to outlive their terminal (nohup), and so is what they start");
-        return;
-    }
-    let world = World::new();
-    play(&world, json!([root(json!([bash("trap '' HUP TERM; while true; do sleep 0.1; done"), say("Back again.")]))]));
-    let project = world.project("app");
-    let mut running = project.start(&["Wait."]);
-    running.until_it_works();
-    let tasks = task_ids(&running.seen);
-    running.signal(Signal::HUP);
-    let ran = running.end();
-    assert_eq!(ran.code, 129, "{ran:?}");
-    assert_eq!(marked(&tasks), []);
-    assert!(project.run(["Go on."]).ok().contains("Back again."));
-}
-
-#[test]
-fn what_was_started_to_outlive_its_terminal_does() {
-    let world = World::new();
-    play(&world, json!([root(json!([bash("until [ -e ../go ]; do sleep 0.02; done"), say("Done.")]))]));
-    let project = world.project("app");
-    let mut command = world.command("bash", &project.path);
-    command.args(["-c", "trap '' HUP; exec \"$0\" run --json 'Wait.'", env!("CARGO_BIN_EXE_mxd")]);
-    let mut running = Running::start(command);
-    running.until_it_works();
-    running.signal(Signal::HUP);
-    std::fs::write(world.root().join("go"), "").unwrap();
-    let ran = running.end();
-    assert_eq!((ran.code, ran.out.contains("Done.")), (0, true), "{ran:?}");
 }
 
 #[test]

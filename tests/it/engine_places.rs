@@ -30,6 +30,7 @@ fn with_failing_hook(world: &World) -> Project<'_> {
     let hook = "echo preparing $MXD_BRANCH\n[ -e \"$MXD_PROJECT/../fine\" ] || { echo no brush >&2; exit 7; }\n\
                 echo yes > ready.txt; echo ready.txt >> $(git rev-parse --git-path info/exclude)\n";
     commit(&project, HOOK, hook);
+    project.approve_hook();
     project.new_task("Painter");
     project
 }
@@ -72,6 +73,7 @@ fn a_setup_hook_that_says_too_much_fills_no_disk_and_its_last_words_are_shown() 
     play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
     let project = world.project("app");
     commit(&project, HOOK, "seq 1000000; printf '\\033[31mno \\377 brush\\033[0m\\n' >&2; exit 7\n");
+    project.approve_hook();
     project.new_task("Painter");
     let ran = project.run([]);
     assert_eq!(ran.code, 2, "{ran:?}");
@@ -105,6 +107,7 @@ fn a_setup_hook_and_a_check_are_done_when_they_say_so_whatever_they_leave_runnin
     play(&world, json!([root(json!([])), agent("Painter", turns)]));
     let project = world.project("app");
     commit(&project, HOOK, "sleep 1000 & (setsid sleep 1000 >/dev/null 2>&1 &) ; echo ready\n");
+    project.approve_hook();
     let check = "echo first; seq 5000; (setsid sleep 1000 >/dev/null 2>&1 &); sleep 1000 & grep good result";
     project.mxd(["config", "set", "verify", check]).ok();
     project.new_task("Painter");
@@ -313,6 +316,7 @@ fn one_project_speaks_to_another_that_is_not_open_and_that_one_is_woken_by_it() 
         ]),
     );
     let (left, right) = (world.project("left"), world.project("right"));
+    right.approve_project(&left);
     let ran = left.run(["Tell them."]);
     assert!(ran.out.contains("Told."), "{ran:?}");
     assert!(left.log("orchestrator").contains("is not open; it reads the message when it is opened next"));
@@ -322,6 +326,112 @@ fn one_project_speaks_to_another_that_is_not_open_and_that_one_is_woken_by_it() 
     assert_eq!(log.matches("The interface has changed.").count(), 1, "{log}");
     assert!(right.run([]).ok().starts_with("nothing to do: "), "it is taken in once");
     assert_eq!(letters(&right.folder.root().join("inbox")), 0);
+}
+
+#[test]
+fn a_message_of_a_project_that_is_not_approved_waits_and_nothing_is_spent_on_it() {
+    let world = World::new();
+    let letter = || json!({ "project": "right", "message": "The interface has changed." });
+    play(
+        &world,
+        json!([
+            { "name": "left", "when": { "first": "Tell them." },
+              "turns": [call("send_message_to_project", letter()), say("Told."), call("send_message_to_project", letter()), say("Told.")] },
+            { "name": "right", "when": { "first": "The interface has changed." }, "turns": [say("Understood."), say("Again.")] },
+        ]),
+    );
+    let (left, right) = (world.project("left"), world.project("right"));
+    left.run(["Tell them."]).ok();
+    let inbox = right.folder.root().join("inbox");
+    for _ in 0..2 {
+        let ran = right.run([]);
+        assert_eq!(ran.code, 0, "nothing of its own waits for that: {ran:?}");
+        assert!(
+            ran.out.contains("The project \"left\" sends a message") && !ran.out.contains("Understood."),
+            "{ran:?}"
+        );
+    }
+    let asks = right.asks();
+    assert_eq!((asks.len(), &asks[0]["kind"], &asks[0]["approval"]["of"]), (1, &json!("approval"), &json!("project")));
+    assert!(asks[0]["detail"].as_str().unwrap().contains("The interface has changed."), "{asks:?}");
+    assert_eq!(letters(&inbox), 1, "it is kept");
+    right.mxd(["answer", asks[0]["id"].as_str().unwrap(), "1"]).ok();
+    let ran = right.run([]);
+    assert!(ran.out.contains("Understood."), "{ran:?}");
+    assert_eq!((letters(&inbox), right.asks().len()), (0, 0));
+    left.run(["Tell them again."]).ok();
+    assert!(right.run([]).out.contains("Again."), "the answer is for all that follow");
+}
+
+#[test]
+fn a_setup_hook_runs_only_after_the_user_has_approved_exactly_this_file() {
+    let world = World::new();
+    let turns = || json!([bash("cat ready.txt; git status --short"), done("passed", "done")]);
+    play(&world, json!([root(json!([])), agent("Painter", turns()), agent("Mason", turns()), agent("Smith", turns())]));
+    let project = world.project("app");
+    commit(&project, HOOK, "echo one > ready.txt\n");
+    project.new_task("Painter");
+    project.new_task("Mason");
+    for _ in 0..2 {
+        let ran = project.run([]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.out.contains("echo one > ready.txt") && ran.out.contains("mxd answer "), "{ran:?}");
+    }
+    let asks = project.asks();
+    assert_eq!((asks.len(), &asks[0]["approval"]["of"]), (1, &json!("setup_hook")), "one question for all: {asks:?}");
+    assert_eq!(project.status("Painter"), "in_progress");
+    project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "Run it"]).ok();
+    let ran = project.run([]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!((project.status("Painter").as_str(), project.status("Mason").as_str()), ("passed", "passed"));
+    assert!(project.log("Painter").contains("one"), "it has run");
+
+    commit(&project, HOOK, "echo two > ready.txt\n");
+    project.new_task("Smith");
+    assert_eq!(project.run([]).code, 2, "a changed hook asks again");
+    project.mxd(["answer", project.asks()[0]["id"].as_str().unwrap(), "Go on without it"]).ok();
+    let ran = project.run([]);
+    assert_eq!((ran.code, project.status("Smith").as_str()), (0, "passed"), "{ran:?}");
+    assert!(project.log("Smith").contains("No such file"), "it has not run");
+    assert_eq!(project.asks().len(), 0);
+}
+
+#[test]
+fn files_that_the_setup_hook_leaves_untracked_do_not_hold_up_done_and_others_do() {
+    let world = World::new();
+    let turns = json!([
+        bash("mkdir -p deps; echo more > deps/b; echo own > own.txt"),
+        done("passed", "too early"),
+        bash("git add own.txt; git commit -qm own"),
+        done("passed", "done"),
+    ]);
+    play(&world, json!([root(json!([])), agent("Painter", turns)]));
+    let project = world.project("app");
+    commit(&project, HOOK, "mkdir deps; echo a > deps/a; echo x > left.txt\n");
+    project.approve_hook();
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!((ran.code, project.status("Painter").as_str()), (0, "passed"), "{ran:?}");
+    assert!(ran.out.contains("left.txt") && ran.out.contains(".gitignore"), "the user is told: {ran:?}");
+    let log = project.log("Painter");
+    let refusal = log.lines().find(|line| line.contains("own.txt") && line.contains("commit")).unwrap_or_default();
+    assert!(!refusal.contains("left.txt") && !refusal.contains("deps"), "{log}");
+    assert!(log.contains("You do not have to commit them"), "{log}");
+}
+
+#[test]
+fn a_setup_hook_that_is_not_committed_is_named_with_what_to_do() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([done("passed", "painted")]))]));
+    let project = world.project("app");
+    fs::write(project.path.join(HOOK), "echo hi\n").unwrap();
+    project.new_task("Painter");
+    let ran = project.run([]);
+    assert_eq!((ran.code, project.asks().len()), (0, 0), "{ran:?}");
+    let said = format!("{}{}", ran.out, ran.err);
+    for part in ["did not run", "not committed on main", "git add .mxd/hooks/setup_worktree.sh"] {
+        assert!(said.contains(part), "expected {part:?} in {ran:?}");
+    }
 }
 
 #[test]
@@ -341,6 +451,7 @@ fn one_project_speaks_to_another_that_is_at_work() {
         ]),
     );
     let (left, right) = (world.project("left"), world.project("right"));
+    right.approve_project(&left);
     let mut running = right.start(&["Wait."]);
     running.until_it_works();
     left.run(["Tell them."]).ok();

@@ -86,6 +86,19 @@ impl Project<'_> {
         PathBuf::from(self.node(title)["worktree"].as_str().expect("it has a worktree"))
     }
 
+    /// Allows the setup hook that the checkout has now.
+    pub fn approve_hook(&self) {
+        let hook = std::fs::read(self.path.join(".mxd/hooks/setup_worktree.sh")).unwrap();
+        let hash = blake3::hash(&hook).to_hex().to_string();
+        self.mxd(["config", "set", "--local", "approvedHooks", &json!([hash]).to_string()]).ok();
+    }
+
+    /// Lets messages of another project through.
+    pub fn approve_project(&self, other: &Self) {
+        let id = other.folder.root().file_name().unwrap().to_str().unwrap();
+        self.mxd(["config", "set", "--local", "approvedProjects", &json!([id]).to_string()]).ok();
+    }
+
     pub fn asks(&self) -> Vec<Value> {
         json_lines(&self.mxd(["asks", "--json"]).ok())
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World, json_lines};
-use crate::engine_support::{agent, bash, done, play, root};
+use crate::engine_support::{agent, bash, done, play, root, say};
 
 /// An agent that makes a file, changes it and adds another, commits, and is done.
 fn painter() -> Value {
@@ -173,6 +173,30 @@ fn work_does_not_count_as_done_before_the_check_succeeds_and_the_receipt_stays()
     project.mxd(["task", "edit", &id, "--verify", ""]).ok();
     project.mxd(["merge", &id]).ok();
     assert_eq!(read(&project.path.join("result")), "good\n");
+}
+
+#[test]
+fn a_check_that_always_fails_is_asked_about_and_the_answer_decides() {
+    for (answer, status, code) in [("2", "passed", 0), ("3", "failed", 0)] {
+        let world = World::new();
+        let commit = bash("echo work > result && git add -A && git commit -q -m work");
+        let turns = json!([commit, done("passed", "1"), done("passed", "2"), done("passed", "3"), done("passed", "4")]);
+        play(&world, json!([root(json!([say("I heard.")])), agent("Checker", turns)]));
+        let project = world.project("app");
+        project.mxd(["config", "set", "verify", "echo it failed after $RANDOM ms; exit 7"]).ok();
+        project.new_task("Checker");
+        let ran = project.run([]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        let asks = project.asks();
+        assert_eq!((asks.len(), &asks[0]["kind"]), (1, &json!("check_failed")), "{asks:#?}");
+        project.mxd(["answer", asks[0]["id"].as_str().unwrap(), answer]).ok();
+        let ran = project.run([]);
+        assert_eq!(ran.code, code, "{answer}: {ran:?}");
+        assert_eq!(project.status("Checker"), status, "{answer}: {ran:?}");
+        let events = json_lines(&project.mxd(["log", &project.id("Checker"), "--json"]).ok());
+        let checks = events.iter().filter(|event| event["body"]["what"] == "verified").count();
+        assert_eq!(checks, 3, "{answer}: no further check is run");
+    }
 }
 
 #[test]

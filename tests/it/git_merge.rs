@@ -301,6 +301,74 @@ at_home! {
         }
     }
 
+    async fn a_lock_that_the_users_own_git_holds_is_not_taken_from_it_at_a_start() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let note = git(&scene.top, ["rev-parse", &undo]);
+        git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
+        git(&scene.top, ["read-tree", "--reset", "-u", &from]);
+        let lock = scene.top.join(".git/index.lock");
+        let held = fs::File::create(&lock).unwrap();
+        assert!(worktrees.recover_landings().await.unwrap().is_empty());
+        assert!(lock.exists() && !pending(&scene).is_empty(), "it is finished at the next start");
+        drop(held);
+        fs::remove_file(&lock).unwrap();
+        let finished = Recovered::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
+        assert_eq!(worktrees.recover_landings().await.unwrap(), [finished]);
+        assert_eq!((head(&scene.top), status(&scene.top).as_str()), (to, ""));
+    }
+
+    async fn a_checkout_that_cannot_follow_at_first_follows_after_all() {
+        let scene = Scene::new();
+        let (worktrees, wanted) = (scene.worktrees().await, task_with_work(&scene, 1).await);
+        // A filter that fails once.
+        let (failed, script) = (scene.root.join("failed"), scene.root.join("filter.sh"));
+        let text = format!("#!/bin/sh\n[ -e '{0}' ] && exec cat\ntouch '{0}'\nexit 1\n", failed.display());
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        git(&scene.top, ["config", "filter.once.smudge", script.to_str().unwrap()]);
+        git(&scene.top, ["config", "filter.once.clean", "cat"]);
+        git(&scene.top, ["config", "filter.once.required", "true"]);
+        fs::write(scene.top.join(".git/info/attributes"), "a.txt filter=once\n").unwrap();
+        let (_, to, fate, _) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        assert!(failed.exists(), "the filter was run");
+        assert_eq!(fate, CheckoutFate::Updated(scene.top.clone()));
+        assert_eq!((head(&scene.top), pending(&scene).as_str(), status(&scene.top).as_str()), (to, "", ""));
+    }
+
+    async fn ways_back_from_old_merges_are_forgotten_but_for_the_last_of_each_task() {
+        let scene = Scene::new();
+        let worktrees = scene.worktrees().await;
+        let wanted = task_with_work(&scene, 1).await;
+        let (.., last) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let words = git(&scene.top, ["log", "-1", "--format=%B", &last]);
+        let ends = git(&scene.top, ["log", "-1", "--format=%P", &last]);
+        let (from, to) = ends.split_once(' ').unwrap();
+        let tree = format!("{from}^{{tree}}");
+        let add = |number: u64, days: u64| {
+            let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+            let date = format!("{} +0000", now - days * 24 * 3600);
+            let note = std::process::Command::new("git")
+                .current_dir(&scene.top)
+                .env("GIT_COMMITTER_DATE", date)
+                .args(["commit-tree", &tree, "-p", from, "-p", to, "-m", &words])
+                .output()
+                .unwrap();
+            let note = String::from_utf8(note.stdout).unwrap();
+            let name = format!("refs/mxd/undo/{}/{number}", wanted.task);
+            git(&scene.top, ["update-ref", &name, note.trim()]);
+            name
+        };
+        let (old, young, newest) = (add(2, 31), add(3, 29), add(4, 400));
+        assert_eq!(worktrees.old_undos().await.unwrap(), std::slice::from_ref(&old));
+        worktrees.forget_undos(std::slice::from_ref(&old)).await.unwrap();
+        assert!(!scene.has_ref(&old));
+        assert!([last, young, newest.clone()].iter().all(|kept| scene.has_ref(kept)));
+        assert_eq!(worktrees.undoable().await.unwrap()[0].undo, newest);
+    }
+
     async fn a_checkout_with_somebodys_changes_in_it_is_not_settled_over_their_head() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;

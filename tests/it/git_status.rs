@@ -116,6 +116,7 @@ at_home! {
         let lock = fs::File::create(scene.entry(&wanted).join("index.lock")).unwrap();
         assert!(status::dirty(&here, 10).await.unwrap().index_lock.is_some(), "and reading goes on");
         lock.set_modified(SystemTime::now() - Duration::from_mins(1)).unwrap();
+        drop(lock);
         let worktrees = scene.worktrees().await;
         let slow = scene.data.join("git-slow");
         fs::create_dir_all(&scene.data).unwrap();
@@ -185,7 +186,7 @@ at_home! {
         fs::write(wanted.path.join("dir/mine.ignored"), "mine").unwrap();
 
         let worktrees = scene.worktrees().await;
-        let included = include::copy(worktrees.main(), &wanted.path).await.unwrap();
+        let included = include::copy(worktrees.main(), &worktrees.checkout(&wanted.path).await.unwrap()).await.unwrap();
         let copied: Vec<PathBuf> = [".env", "build/deep/cache", "build/inside"].map(PathBuf::from).to_vec();
         assert_eq!((included.files, &included.copied), (3, &copied), "{included:?}");
         assert_eq!(included.skipped, [
@@ -199,7 +200,7 @@ at_home! {
         assert_eq!(fs::read(wanted.path.join("dir/mine.ignored")).unwrap(), b"mine");
         assert!(!wanted.path.join("untracked.txt").exists() && !wanted.path.join("build/skip").exists());
         assert_eq!(git(&wanted.path, ["status", "--porcelain"]), "");
-        let again = include::copy(worktrees.main(), &wanted.path).await.unwrap();
+        let again = include::copy(worktrees.main(), &worktrees.checkout(&wanted.path).await.unwrap()).await.unwrap();
         assert_eq!((again.files, again.skipped_count), (0, 6));
     }
 
@@ -208,7 +209,7 @@ at_home! {
         fs::write(scene.top.join(".env"), "KEY=1").unwrap();
         let wanted = scene.made(1).await;
         let worktrees = scene.worktrees().await;
-        assert_eq!(include::copy(worktrees.main(), &wanted.path).await.unwrap().files, 0);
+        assert_eq!(include::copy(worktrees.main(), &worktrees.checkout(&wanted.path).await.unwrap()).await.unwrap().files, 0);
         assert!(!wanted.path.join(".env").exists());
 
         fs::write(scene.top.join(".worktreeinclude"), "build/\n").unwrap();
@@ -217,7 +218,7 @@ at_home! {
         let outside = scene.root.join("outside");
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, wanted.path.join("build")).unwrap();
-        let included = include::copy(worktrees.main(), &wanted.path).await.unwrap();
+        let included = include::copy(worktrees.main(), &worktrees.checkout(&wanted.path).await.unwrap()).await.unwrap();
         assert_eq!((included.files, included.skipped_count), (0, 1), "{included:?}");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     }

@@ -19,6 +19,8 @@ mod agent_long_run;
 #[cfg(test)]
 mod agent_simulation;
 #[cfg(test)]
+mod agent_trust;
+#[cfg(test)]
 mod architecture;
 #[cfg(test)]
 mod cli_book;
@@ -47,14 +49,21 @@ mod engine_boot;
 #[cfg(test)]
 mod engine_cli;
 #[cfg(test)]
+mod engine_cut_short;
+#[cfg(test)]
 mod engine_family;
 #[cfg(test)]
+mod engine_limits;
+#[cfg(test)]
+mod engine_moves;
 #[cfg(test)]
 mod engine_places;
 #[cfg(test)]
 mod engine_restore;
 #[cfg(test)]
 mod engine_rounds;
+#[cfg(test)]
+mod engine_run;
 #[cfg(test)]
 mod engine_servers;
 #[cfg(test)]
@@ -69,9 +78,14 @@ mod git_archive;
 mod git_diff;
 #[cfg(test)]
 mod git_hooks;
+#[cfg(test)]
+mod git_links;
+#[cfg(test)]
 mod git_locks;
 #[cfg(test)]
 mod git_merge;
+#[cfg(test)]
+mod git_settings;
 #[cfg(test)]
 mod git_snapshot;
 #[cfg(test)]
@@ -79,9 +93,13 @@ mod git_status;
 #[cfg(test)]
 mod git_support;
 #[cfg(test)]
+mod git_torn;
+#[cfg(test)]
 mod git_worktrees;
 #[cfg(test)]
 mod hostile_files;
+#[cfg(test)]
+mod hostile_repository;
 #[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]
@@ -131,6 +149,8 @@ mod tools_docs;
 mod tools_files;
 #[cfg(test)]
 mod tools_hygiene;
+#[cfg(test)]
+mod tools_order;
 #[cfg(test)]
 mod tools_path;
 #[cfg(test)]

@@ -63,6 +63,7 @@ async fn nothing_starts_before_it_is_needed() {
         environment: mxd::process::Environment::new(),
         ids: bench.context.ids.clone(),
         limits: mxd::tools::mcp::Limits::default(),
+        tool_lists: None,
     };
     let entries = json!({"box": scripted("normal", &later.bench.data)});
     let pool = mxd::tools::mcp::Pool::new(crate::mcp_support::servers(&entries), options(&later.bench));
@@ -182,6 +183,7 @@ async fn a_server_of_the_repository_waits_for_its_approval() {
         environment: mxd::process::Environment::new(),
         ids: bench.context.ids.clone(),
         limits: mxd::tools::mcp::Limits::default(),
+        tool_lists: None,
     };
     let pool = mxd::tools::mcp::Pool::new(merged.servers, options);
     let (tools, missing) = pool.tools().await;

@@ -51,6 +51,11 @@ fn note(line: &str) {
     writeln!(file, "{line}").unwrap();
 }
 
+/// Returns the new description of the first tool, once there is one.
+fn updated() -> Option<String> {
+    std::fs::read_to_string(Path::new(&std::env::var(NOTES).ok()?).join("updated")).ok()
+}
+
 fn say_raw(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -128,6 +133,11 @@ impl Server {
         let page: usize = params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap());
         if page == 0 {
             let mut tools = tools();
+            // A server that says something else after an update.
+            if let Some(described) = updated() {
+                tools[0]["description"] = described.into();
+                tools.push(json!({"name": "update", "inputSchema": {"type": "object"}}));
+            }
             tools.retain(|tool| !(self.removed && tool["name"] == "echo"));
             if self.added {
                 tools.push(json!({"name": "added", "inputSchema": {"type": "object"}}));

@@ -56,6 +56,7 @@ impl Servers {
             environment: mxd::process::Environment::new(),
             ids: IdSource::new(Arc::new(SystemClock)),
             limits: Limits { wait: Duration::from_secs(60), ..Limits::default() },
+            tool_lists: None,
         };
         adjust(&mut options);
         let pool = Pool::new(servers(&entries(&bench.data)), options);

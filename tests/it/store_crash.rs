@@ -93,8 +93,15 @@ impl Workload {
         self.ledger.projects.0.push(list);
         let path = PathBuf::from("/src").join(name);
         let (base_branch, created_at) = ("main".to_owned(), Timestamp::EPOCH);
-        let project =
-            Project { id, name: name.to_owned(), path, base_branch, created_at, extra: serde_json::Map::new() };
+        let project = Project {
+            id,
+            name: name.to_owned(),
+            path,
+            base_branch,
+            created_at,
+            former: Vec::new(),
+            extra: serde_json::Map::new(),
+        };
         Registry::new(self.bench.disk.clone(), registry_path(&self.bench)).register(project)?;
         self.ledger.projects.1 = self.ledger.projects.0.len();
         Ok(())

@@ -28,6 +28,7 @@ fn project(name: &str) -> Project {
         path: PathBuf::from("/src").join(name),
         base_branch: "main".to_owned(),
         created_at: Timestamp::EPOCH,
+        former: Vec::new(),
         extra: serde_json::Map::new(),
     }
 }
@@ -63,7 +64,7 @@ fn what_is_newer_or_damaged_is_not_saved_over_and_a_copy_is_kept() {
     let disk = SimDisk::new();
     let bench = Bench::new(disk.clone(), "/project");
     let path = bench.folder.join("tree.json");
-    let file = TreeFile::new(bench.disk.clone(), &path);
+    let mut file = TreeFile::new(bench.disk.clone(), &path);
     let tree = tree_of(&bench, "root");
     let damaged =
         ["", "{", "null", "{\"version\":1}", "{\"version\":\"1\"}", "{\"version\":1,\"root\":7,\"nodes\":[]}"];

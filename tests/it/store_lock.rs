@@ -190,6 +190,7 @@ fn project(ids: &IdSource, name: String) -> Project {
         name,
         base_branch: "main".to_owned(),
         created_at: SystemClock.now(),
+        former: Vec::new(),
         extra: serde_json::Map::new(),
     }
 }

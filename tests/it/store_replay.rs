@@ -383,6 +383,7 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
             images: Vec::new(),
             full: None,
             background: Some(BackgroundRef { id: format!("p{n}"), command: "sleep".to_owned() }),
+            ended: None,
             cwd: None,
             duration_ms: 1,
         }

@@ -285,7 +285,35 @@ async fn the_person_can_send_a_command_to_the_background() {
     let id = reply.background.unwrap().id;
     let killed = bench.call("background", json!({"action": "kill", "id": id})).await;
     assert!(killed.text.contains("Killed") && killed.text.contains("ended by signal 15"), "{}", killed.text);
-    assert!(bench.completions.recv().await.unwrap().exit.killed);
+    assert_eq!(killed.ended, Some(id), "the result reports the end");
+    assert!(bench.completions.try_recv().is_err(), "and nothing else does");
+}
+
+#[tokio::test]
+async fn an_end_that_the_agent_waits_for_is_reported_by_the_wait_alone() {
+    let mut bench = Bench::new();
+    let fifo = bench.root.join("gate");
+    let command = format!("mkfifo {0}; read x < {0}", fifo.display());
+    let id = bench.call("bash", json!({"command": command, "background": true})).await.background.unwrap().id;
+    until("the fifo is there", || fifo.exists()).await;
+    let call = tool_use("background", &json!({"action": "wait", "id": id}));
+    let (waited, written) = tokio::join!(execute(&call, &bench.context), tokio::fs::write(&fifo, "now\n"));
+    written.unwrap();
+    assert_eq!(waited.ended.as_ref(), Some(&id));
+    assert!(bench.completions.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn an_end_after_a_wait_that_was_given_up_is_reported_as_a_completion() {
+    let mut bench = Bench::new();
+    let fifo = bench.root.join("gate");
+    let command = format!("mkfifo {0}; read x < {0}", fifo.display());
+    let id = bench.call("bash", json!({"command": command, "background": true})).await.background.unwrap().id;
+    until("the fifo is there", || fifo.exists()).await;
+    let waited = bench.call("background", json!({"action": "wait", "id": id, "limit_seconds": 0})).await;
+    assert_eq!(waited.ended, None);
+    tokio::fs::write(&fifo, "now\n").await.unwrap();
+    assert_eq!(bench.completions.recv().await.unwrap().id, id);
 }
 
 #[tokio::test]
@@ -311,7 +339,7 @@ async fn an_interrupt_leaves_the_background_alone_and_a_teardown_does_not() {
 
 #[tokio::test]
 async fn what_is_left_running_becomes_a_background_process() {
-    let mut bench = Bench::new();
+    let bench = Bench::new();
     let reply = bench.bash("sleep 1000 >/dev/null 2>&1 & echo $!").await;
     let pid: i32 = reply.text.lines().last().unwrap().parse().unwrap();
     let process = reply.background.unwrap();
@@ -319,9 +347,9 @@ async fn what_is_left_running_becomes_a_background_process() {
     assert!(runs(pid));
     let list = bench.call("background", json!({"action": "list"})).await;
     assert!(list.text.contains(&process.id), "{}", list.text);
-    bench.call("background", json!({"action": "kill", "id": process.id})).await;
+    let killed = bench.call("background", json!({"action": "kill", "id": process.id})).await;
     assert!(!runs(pid));
-    assert_eq!(bench.completions.recv().await.unwrap().id, process.id);
+    assert_eq!(killed.ended, Some(process.id));
 }
 
 #[tokio::test]

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::support::Session;
 use crate::support::bytes::Traffic;
-use crate::support::product::{agent, bash, call, git, open, project, root};
+use crate::support::product::{agent, bash, call, git, mxd, open, project, root};
 
 /// A title and a clipboard that somebody else sets, a link that says one thing and is another, a cleared screen, the same
 /// in eight bits, text that runs backwards, hides or is tagged.
@@ -68,4 +69,21 @@ fn nothing_that_anybody_wrote_reaches_the_terminal_as_it_is() {
     let ended = session.quit();
     ended.assert_restored(1);
     assert_ours(&ended.traffic);
+}
+
+#[test]
+fn a_raw_session_on_a_terminal_steers_nothing_and_elsewhere_is_exact() {
+    let words = format!("words{POISON} end of words");
+    let world = project(&json!([root(&json!([{ "text": words }]))]));
+    let ran = world.command(mxd()).args(["run", "Say it."]).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let tree = world.command(mxd()).args(["tree", "--json"]).output().unwrap();
+    let node: serde_json::Value =
+        serde_json::from_slice(tree.stdout.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    let id = node["id"].as_str().unwrap().to_owned();
+    let exact = world.command(mxd()).args(["log", &id, "--raw"]).output().unwrap();
+    assert!(String::from_utf8(exact.stdout).unwrap().contains('\u{9b}'), "the file has it as it was said");
+    let ended = Session::start(&world, mxd(), &["log", &id, "--raw"], 120, 40).wait_for_end();
+    assert_ours(&ended.traffic);
+    assert!(ended.traffic.count("end of words") >= 1 && ended.traffic.count("\\u009b31m") >= 1);
 }

@@ -33,7 +33,21 @@ impl Handler for Yield {
 
 /// Says whether a task may be declared done now, and if not, why.
 pub trait DoneCheck: Send + Sync + 'static {
-    fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<String>>;
+    fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<Refusal>>;
+}
+
+/// Why a task may not be declared done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub reason: String,
+    /// How many times in a row the check of the work has failed in the same way. `None` if it is not about the check.
+    pub failed_checks: Option<u32>,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self { reason, failed_checks: None }
+    }
 }
 
 /// Declares the task finished.
@@ -78,9 +92,10 @@ impl Handler for Done {
             DoneStatus::Failed => Verdict::Failed,
         };
         if let Some(check) = &self.check
-            && let Some(reason) = check.refuse(verdict).await
+            && let Some(Refusal { reason, failed_checks }) = check.refuse(verdict).await
         {
-            return Reply::error(format!("Not done: {reason}"));
+            let control = failed_checks.map(|in_a_row| tools::Control::CheckFailed { in_a_row });
+            return Reply { control, ..Reply::error(format!("Not done: {reason}")) };
         }
         let control = Some(tools::Control::Done { verdict, result: result.to_owned() });
         Reply { control, ..Reply::text("") }

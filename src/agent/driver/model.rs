@@ -18,7 +18,7 @@ use crate::model::live::Live;
 use crate::model::usage::{Tokens, Usage};
 use crate::provider::catalogue::cost;
 use crate::provider::{
-    ApiError, BlobSource, BodyOptions, Call, ErrorClass, Facts, Gate, Pictures, Provider, Response, Signal,
+    ApiError, BlobSource, BodyOptions, Call, Catalogue, ErrorClass, Facts, Gate, Pictures, Provider, Response, Signal,
 };
 use crate::store::Blobs;
 use crate::tools::LiveSink;
@@ -122,11 +122,22 @@ impl Run {
 
     /// Takes the facts of the model that the person chose instead, where they are known.
     pub(super) fn use_model(&mut self, model: String) {
-        if let Ok(facts) = self.setup.catalogue.facts(&model) {
+        if let Ok(facts) = self.machine.catalogue().facts(&model) {
             self.setup.facts = facts;
             self.machine.use_window(facts.window);
         }
         self.chosen_model = Some(model);
+    }
+
+    /// Takes over what the endpoint says of its models: from the next request on, its limits are in force.
+    pub(super) fn learn(&mut self, catalogue: Option<Catalogue>) {
+        let Some(catalogue) = catalogue else { return };
+        let model = self.chosen_model.as_deref().unwrap_or(&self.setup.limits.model);
+        if let Ok(facts) = catalogue.facts(model) {
+            self.setup.facts = facts;
+            self.machine.use_window(facts.window);
+        }
+        self.machine.use_catalogue(catalogue);
     }
 
     fn config(&self) -> Option<Arc<SessionConfig>> {

@@ -2,7 +2,7 @@
 
 use crate::agent::compaction::Trim;
 use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
-use crate::base::{AskId, Timestamp};
+use crate::base::{AskId, EventId, Timestamp};
 use crate::model::ask::AskMode;
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, Grant, Granted, InterruptReason, RunEnded};
 use crate::model::live::Activity;
@@ -22,13 +22,24 @@ pub(in crate::agent) enum About {
     Loop,
     TurnLimit,
     Compaction,
+    /// The check of the work keeps failing.
+    Check,
 }
+
+/// How a model is chosen in an answer.
+pub(super) const ANOTHER_MODEL: &str =
+    "To use another model, answer with its name, or with `model: NAME` if mxd does not know it.";
 
 const RETRY: &str = "Try again";
 const STOP: &str = "Stop";
 const GO_ON: &str = "Go on";
 const WITHOUT: &str = "Go on without";
 const WITHOUT_LIMIT: &str = "Go on without a limit";
+const ACCEPT: &str = "Accept it as it is";
+const FAIL: &str = "Fail the task";
+const ACCEPTED: &str =
+    "The user accepts your work as it is, although its check fails. Call done again: the check is not run.";
+const TRY_AGAIN: &str = "The user asks you to go on: find out why the check fails, mend it, and call done again.";
 
 impl About {
     /// Returns what an Ask that was raised before a restart is about. Others are not the run's own.
@@ -41,12 +52,15 @@ impl About {
             AskKind::Loop => Some(Self::Loop),
             AskKind::TurnLimit => Some(Self::TurnLimit),
             AskKind::CompactionFailed => Some(Self::Compaction),
+            AskKind::CheckFailed => Some(Self::Check),
             AskKind::Clarify
             | AskKind::Permission
             | AskKind::LaunchFailed
             | AskKind::SetupHook
             | AskKind::McpApproval
-            | AskKind::Review => None,
+            | AskKind::Review
+            | AskKind::TaskLimit
+            | AskKind::Approval => None,
         }
     }
 
@@ -60,6 +74,7 @@ impl About {
             Self::Loop => "It did the same again and again, and the person left it at that.",
             Self::TurnLimit => "It has had as many turns as it may have, and the person left it at that.",
             Self::Compaction => "Its conversation could not be summarised, and the person left it at that.",
+            Self::Check => "Its check keeps failing, and the user gave it up.",
         }
     }
 
@@ -68,6 +83,7 @@ impl About {
             Self::Provider(_) => &[RETRY, STOP],
             Self::Compaction => &[RETRY, WITHOUT, STOP],
             Self::Price => &[WITHOUT_LIMIT, STOP],
+            Self::Check => &[GO_ON, ACCEPT, FAIL],
             Self::Stopped | Self::Budget | Self::Loop | Self::TurnLimit => &[GO_ON, STOP],
         }
     }
@@ -86,6 +102,7 @@ impl Machine {
             mode: AskMode::Blocks,
             deadline: None,
             tool_call: None,
+            approval: None,
         }
     }
 
@@ -134,13 +151,13 @@ impl Machine {
     }
 
     /// Returns an answer that was given when nobody was there to act on it.
-    pub(super) fn standing_decision(&mut self) -> Option<(AskId, About, Answer)> {
-        let (id, about, answer) = self.state.decisions.iter().find_map(|decision| {
+    pub(super) fn standing_decision(&mut self) -> Option<(AskId, About, Answer, Option<EventId>)> {
+        let (id, about, answer, event) = self.state.decisions.iter().find_map(|decision| {
             let about = About::of(&decision.ask).filter(|_| !self.acted_on.contains(&decision.ask.id))?;
-            Some((decision.ask.id, about, decision.answer.clone()))
+            Some((decision.ask.id, about, decision.answer.clone(), decision.event))
         })?;
         self.acted_on.insert(id);
-        Some((id, about, answer))
+        Some((id, about, answer, event))
     }
 
     /// Takes an Ask back and goes on with what the person said.
@@ -157,7 +174,8 @@ impl Machine {
             | About::Budget
             | About::Loop
             | About::TurnLimit
-            | About::Compaction => bodies.extend(self.allow(id, about)),
+            | About::Compaction
+            | About::Check => bodies.extend(self.allow(id, about)),
         }
         bodies.extend(self.unwished(about));
         self.save(bodies, Then::Advance);
@@ -172,7 +190,8 @@ impl Machine {
             | About::Budget
             | About::Price
             | About::Loop
-            | About::TurnLimit => None,
+            | About::TurnLimit
+            | About::Check => None,
         }
     }
 
@@ -194,13 +213,14 @@ impl Machine {
             }
             About::Compaction | About::Provider(Purpose::Summarise { .. }) => {
                 self.tries.compacted = true;
+                self.tries.hasty_compactions = 0;
                 self.is_overfull().then_some(Grant::Overfull)
             }
             About::Loop => {
                 self.watch.spoken_to();
                 None
             }
-            About::Provider(Purpose::Respond) => None,
+            About::Provider(Purpose::Respond) | About::Check => None,
         };
         grant.map(|grant| Granted { ask, grant }.into())
     }
@@ -210,7 +230,7 @@ impl Machine {
             && *id == ask
         {
             self.acted_on.insert(ask);
-            return self.answered(now, ask, about, answer);
+            return self.answered(now, ask, about, answer, Some(event.id));
         }
         if self.state.asks.get(ask).is_none() {
             return self.advance(now);
@@ -218,33 +238,42 @@ impl Machine {
         self.settle_standing(ask, about);
     }
 
-    /// Does what the person decided.
-    pub(super) fn answered(&mut self, now: Timestamp, ask: AskId, about: About, answer: &Answer) {
+    /// Does what the user decided with the event `decided`.
+    pub(super) fn answered(
+        &mut self,
+        now: Timestamp,
+        ask: AskId,
+        about: About,
+        answer: &Answer,
+        decided: Option<EventId>,
+    ) {
         let chosen = answer.choice.and_then(|choice| about.choices().get(choice).copied()).unwrap_or("");
         let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
-        if is(STOP) {
+        if is(STOP) || (about == About::Check && is(FAIL)) {
             let exit = Exit::Interrupted(InterruptReason::Stopped);
             let unwished = self.unwished(about);
             // Whoever waits for this task would wait for ever. A summary that was only wished for is no part of its work.
             let result = if unwished.is_some() { "" } else { about.given_up() };
-            let ended = RunEnded { result: result.to_owned(), ..RunEnded::from(exit.clone()) };
+            let ended = RunEnded { result: result.to_owned(), decided, ..RunEnded::from(exit.clone()) };
             let bodies = unwished.into_iter().chain([ended.into()]).collect();
             return self.save(bodies, Then::End(exit));
         }
         // A summary that the person wished for while the agent slept: it sleeps on, whatever becomes of that.
         let free = !about.choices().iter().any(|choice| is(choice));
-        let is_said = free && !is_model_name(&answer.text);
+        let model = if free { self.named_model(&answer.text) } else { None };
+        let is_said = free && model.is_none();
         let of_sleeper =
             about == About::Compaction && !is_said && !self.control_messages().is_empty() && self.is_asleep();
         self.asleep |= of_sleeper;
         // Whoever answers wants the agent to go on, whatever cut it short before.
         self.halted &= of_sleeper;
         match about {
-            About::Provider(_) | About::Compaction if free && !is_said => {
-                self.out.push(Effect::UseModel { model: answer.text.trim().to_owned() });
+            About::Provider(_) | About::Compaction if model.is_some() => {
+                self.out.extend(model.map(|model| Effect::UseModel { model }));
                 self.phase = Phase::Preparing { after: None };
                 self.out.push(Effect::Prepare { config: true, context: false });
             }
+            // Guidance for the agent, and a retry with it.
             About::Provider(_) if free => self.go_on(now, None, answer, free),
             About::Provider(purpose) => self.call(purpose, 1),
             // Whoever says something wants to be heard, as if they had spoken to the agent: not another try.
@@ -258,11 +287,23 @@ impl Machine {
             }
             About::Compaction => {
                 self.tries.bad_summaries = 0;
+                self.tries.hasty_compactions = 0;
                 self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
             }
             About::Budget | About::Price | About::TurnLimit | About::Loop => {
                 let granted = self.allow(ask, about);
                 self.go_on(now, granted, answer, free);
+            }
+            About::Check => {
+                let accepts = is(ACCEPT);
+                let text = match (accepts, free) {
+                    (true, _) => ACCEPTED,
+                    (false, true) => answer.text.as_str(),
+                    (false, false) => TRY_AGAIN,
+                };
+                let granted = accepts.then(|| Granted { ask, grant: Grant::Unchecked }.into());
+                let notice = self.message(now, Source::Notice, text).into();
+                self.save(granted.into_iter().chain([notice]).collect(), Then::Advance);
             }
             About::Stopped => {
                 self.allow(ask, about);
@@ -282,6 +323,19 @@ impl Machine {
         self.save_any(now, bodies);
     }
 
+    /// Returns the model that an answer names: one that the catalogue knows, or any after `model:`. Other words are
+    /// never a model's name, however short they are.
+    fn named_model(&self, text: &str) -> Option<String> {
+        let text = text.trim();
+        let explicit = text
+            .split_once(':')
+            .filter(|(word, _)| word.trim().eq_ignore_ascii_case("model"))
+            .map(|(_, name)| name.trim());
+        let name = explicit.unwrap_or(text);
+        let is_word = !name.is_empty() && !name.contains(char::is_whitespace);
+        (is_word && (explicit.is_some() || self.limits.catalogue.facts(name).is_ok())).then(|| name.to_owned())
+    }
+
     /// Goes on once `bodies` are kept, or at once if there are none.
     fn save_any(&mut self, now: Timestamp, bodies: Vec<Body>) {
         if bodies.is_empty() {
@@ -289,10 +343,4 @@ impl Machine {
         }
         self.save(bodies, Then::Advance);
     }
-}
-
-/// Tells whether an answer names a model rather than saying something: models have no spaces in their names.
-fn is_model_name(text: &str) -> bool {
-    let text = text.trim();
-    !text.is_empty() && !text.contains(char::is_whitespace)
 }

@@ -5,18 +5,24 @@
 
 use crate::agent::compaction::{self, Trim};
 use crate::agent::machine::asking::About;
-use crate::agent::machine::{BudgetVerdict, Effect, Machine, Phase, Prepared, Purpose, Then};
+use crate::agent::machine::{BudgetVerdict, Effect, Machine, Phase, Prepared, Purpose, Then, asking};
 use crate::base::{MessageId, Timestamp};
 use crate::model::AskKind;
 use crate::model::Usage;
 use crate::model::event::{
-    Body, BudgetExceeded, BudgetWarning, CompactMarker, CompactStarted, CompactTrigger, ErrorNote, MessagesConsumed,
+    Body, BudgetExceeded, BudgetScope, BudgetWarning, CompactMarker, CompactStarted, CompactTrigger, ErrorNote,
+    MessagesConsumed,
 };
 use crate::model::message::Source;
 use crate::provider::Response;
 
 /// How often a useless summary is asked for again.
 const MAX_BAD_SUMMARIES: u32 = 2;
+
+/// A compaction this few responses after the last one did not make room.
+const HASTY_RESPONSES: u32 = 3;
+/// How many such compactions may follow each other before the user is asked.
+const MAX_HASTY_COMPACTIONS: u32 = 3;
 
 /// A summary that only waits for the new segment's beginning.
 #[derive(Debug)]
@@ -57,9 +63,10 @@ impl Machine {
         let question = "What every request begins with (instructions, tools, work context) fills the model's window by \
                         itself. A summary cannot help. What now?";
         let detail = format!(
-            "About {} of {window} tokens. Shorten .mxd/memory.md or AGENTS.md, use fewer tool servers, or answer with \
-             the name of a model that has a larger window.",
-            self.gauge.least()
+            "About {} of {window} tokens. Shorten .mxd/memory.md or AGENTS.md, use fewer tool servers, or choose a model \
+             with a larger window.\n{}",
+            self.gauge.least(),
+            asking::ANOTHER_MODEL,
         );
         self.ask(AskKind::CompactionFailed, About::Compaction, question, &detail);
     }
@@ -97,8 +104,27 @@ impl Machine {
         (!ids.is_empty()).then(|| MessagesConsumed { ids }.into())
     }
 
-    /// Starts a summary, in one append with what led to it.
+    /// Tells whether a compaction can help: none was made since the model last answered, and there is something to cut.
+    pub(super) fn may_compact(&self) -> bool {
+        !self.tries.compacted && !self.is_overfull()
+    }
+
+    /// Asks what to do about a conversation that does not fit even though it was summarised.
+    pub(super) fn ask_about_full_window(&mut self, bodies: Vec<Body>, detail: &str) {
+        let question = "The conversation does not fit the model's window, and a summary did not help. What now?";
+        let detail = format!("{detail}\n{}", asking::ANOTHER_MODEL);
+        self.ask_after(bodies, AskKind::CompactionFailed, About::Compaction, question, detail.trim_start());
+    }
+
+    /// Starts a summary, in one append with what led to it. Asks instead if the last few made no room.
     pub(super) fn compact_after(&mut self, mut bodies: Vec<Body>, trigger: CompactTrigger) {
+        let is_hasty = self.tries.since_compaction.is_some_and(|responses| responses < HASTY_RESPONSES);
+        if trigger != CompactTrigger::Manual {
+            self.tries.hasty_compactions = if is_hasty { self.tries.hasty_compactions + 1 } else { 0 };
+        }
+        if self.tries.hasty_compactions > MAX_HASTY_COMPACTIONS {
+            return self.ask_about_full_window(bodies, "The context fills up again right after each summary.");
+        }
         bodies.push(CompactStarted { trigger }.into());
         self.asleep &= trigger == CompactTrigger::Manual;
         self.tries.bad_summaries = 0;
@@ -152,6 +178,7 @@ impl Machine {
         bodies.extend(first.into_iter().map(Body::from));
         if compacted {
             self.tries.compacted = true;
+            self.tries.since_compaction = Some(0);
             // Whoever slept goes on sleeping, and reads the summary when it is spoken to.
             if std::mem::take(&mut self.asleep) {
                 ids.clear();
@@ -193,7 +220,7 @@ impl Machine {
                 let question = format!(
                     "{spent} of the budget of {limit} are spent. Let the agent make one more request, or stop?"
                 );
-                self.ask_after(vec![exceeded], AskKind::Budget, About::Budget, &question, "");
+                self.ask_after(vec![exceeded], AskKind::Budget, About::Budget, &question, raising(scope));
             }
             BudgetVerdict::Held => {
                 let timer = self.number();
@@ -216,6 +243,20 @@ impl Machine {
                 );
                 self.ask(AskKind::Budget, About::Price, &question, &detail);
             }
+        }
+    }
+}
+
+/// Says how a budget that is spent can be raised.
+fn raising(scope: BudgetScope) -> &'static str {
+    match scope {
+        BudgetScope::Task => "To raise the budget, before you let it go on: `mxd task edit TASK --budget USD`",
+        BudgetScope::Subtree => {
+            "It is the budget of a task above this one, for everything below it. To raise it, before you let this one go \
+             on: `mxd task edit TASK --budget USD`"
+        }
+        BudgetScope::Project => {
+            "It is the budget of this start. To raise it, stop, and start again with a larger --budget."
         }
     }
 }

@@ -1,13 +1,19 @@
-//! What a failed request leads to: another try, a summary, or a question to the person. Never silence.
+//! What a failed request leads to: another try, a summary, or a question to the user. Never silence.
 
+mod question;
+
+use crate::agent::compaction;
 use crate::agent::machine::asking::About;
-use crate::agent::machine::{Machine, Phase, Purpose, Then};
+use crate::agent::machine::{Machine, Phase, Purpose, Then, asking};
 use crate::base::{Timestamp, TurnId};
 use crate::model::AskKind;
 use crate::model::Usage;
 use crate::model::event::{AssistantText, Attempt, Body, CompactTrigger, ErrorNote, StopReason, TurnEnded};
 use crate::provider::retry::{self, Decision};
 use crate::provider::{ApiError, ErrorClass};
+
+/// How much text of a response that did not end is kept: its beginning and its end. More of it would fill the window.
+const RUNAWAY_TEXT: usize = 256 * 1024;
 
 impl Machine {
     pub(super) fn failed(&mut self, now: Timestamp, number: u64, error: &ApiError, usage: Option<Usage>, jitter: f64) {
@@ -20,6 +26,7 @@ impl Machine {
         match error.class {
             ErrorClass::Cancelled => self.cancelled(now, bodies, error, purpose),
             ErrorClass::ContextOverflow => self.overflowed(bodies, error, purpose),
+            ErrorClass::Runaway if purpose == Purpose::Respond => self.ran_away(bodies, error),
             ErrorClass::Auth
             | ErrorClass::Credit
             | ErrorClass::RateLimit
@@ -28,6 +35,7 @@ impl Machine {
             | ErrorClass::Network
             | ErrorClass::Timeout
             | ErrorClass::Truncated
+            | ErrorClass::Runaway
             | ErrorClass::InvalidRequest
             | ErrorClass::UnknownModel
             | ErrorClass::Refused => self.try_again(bodies, error, purpose, attempt, jitter),
@@ -49,6 +57,19 @@ impl Machine {
         self.save(bodies, Then::Advance);
     }
 
+    /// Keeps the text of a response that did not end, as of one that was interrupted, and asks. It is not requested
+    /// again: it has cost as much as a response can.
+    fn ran_away(&mut self, mut bodies: Vec<Body>, error: &ApiError) {
+        let partial = error.partial.as_ref().map(|partial| partial.text()).unwrap_or_default();
+        bodies.push(note(error, None));
+        if !partial.trim().is_empty() {
+            bodies.insert(0, AssistantText { text: compaction::ends(&partial, RUNAWAY_TEXT) }.into());
+            bodies.push(TurnEnded { turn: TurnId::fresh(&self.ids), stop: StopReason::Interrupted }.into());
+        }
+        let question = "The model's response did not end and was cut off. How should the agent proceed?";
+        self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, question, &error.to_string());
+    }
+
     fn try_again(&mut self, mut bodies: Vec<Body>, error: &ApiError, purpose: Purpose, attempt: u32, jitter: f64) {
         let of = retry::policy(error.class).retries;
         match retry::decide(error.class, attempt, error.retry_after, jitter) {
@@ -68,8 +89,9 @@ impl Machine {
                     Purpose::Respond => About::Provider(purpose),
                     Purpose::Summarise { .. } => About::Compaction,
                 };
-                let detail = format!("{error}\nTo go on with another model, answer with its name.");
-                self.ask_after(bodies, kind, about, &given_up(error.class), &detail);
+                let question = question::question(error, attempt, self.model(), self.limits.auth_group.as_deref());
+                let detail = format!("{error}\n{}", asking::ANOTHER_MODEL);
+                self.ask_after(bodies, kind, about, &question, &detail);
             }
         }
     }
@@ -78,26 +100,14 @@ impl Machine {
     fn overflowed(&mut self, mut bodies: Vec<Body>, error: &ApiError, purpose: Purpose) {
         bodies.push(note(error, None));
         match purpose {
-            Purpose::Respond if !self.tries.compacted && !self.is_overfull() => {
-                self.compact_after(bodies, CompactTrigger::Overflow);
-            }
+            Purpose::Respond if self.may_compact() => self.compact_after(bodies, CompactTrigger::Overflow),
             Purpose::Summarise { trim } if trim.stronger().is_some() => {
                 let trim = trim.stronger().unwrap_or(trim);
                 self.save(bodies, Then::Call { purpose: Purpose::Summarise { trim }, attempt: 1 });
             }
-            Purpose::Respond | Purpose::Summarise { .. } => {
-                let question =
-                    "The conversation does not fit the model's window, and a summary did not help. What now?";
-                self.ask_after(bodies, AskKind::CompactionFailed, About::Compaction, question, &error.to_string());
-            }
+            Purpose::Respond | Purpose::Summarise { .. } => self.ask_about_full_window(bodies, &error.to_string()),
         }
     }
-}
-
-/// Returns what a person is asked when nothing is tried any more.
-fn given_up(class: ErrorClass) -> String {
-    let tried = if retry::policy(class).retries > 0 { ", however often it was asked" } else { "" };
-    format!("The model API gave no response{tried} ({class}). Try again, use another model, or stop?")
 }
 
 fn note(error: &ApiError, attempt: Option<Attempt>) -> Body {

@@ -8,7 +8,8 @@ use crate::model::message::{Message, Source};
 impl Machine {
     /// Tells whether something that is to be responded to waits.
     pub(super) fn spoken_to(&self) -> bool {
-        self.state.messages.iter().any(|message| wakes(message) && !self.withdrawing.contains(&message.id))
+        let calls = |message: &Message| message.from.is_visible() && self.state.is_called_by(message);
+        self.state.messages.iter().any(|message| calls(message) && !self.withdrawing.contains(&message.id))
     }
 
     /// Takes messages back that the agent has not been given. The run decides, because it alone knows which those are.

@@ -7,7 +7,7 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, BudgetScope, Event, Exit, InterruptReason, SessionConfig, ToolResult};
 use crate::model::live::Activity;
 use crate::model::message::Message;
-use crate::provider::{ApiError, Response};
+use crate::provider::{ApiError, Catalogue, Response};
 use crate::tools;
 
 /// What a run is allowed, and what it needs to know of its task.
@@ -16,6 +16,10 @@ pub struct Limits {
     pub profile: String,
     /// The model of a session that has none yet.
     pub model: String,
+    /// The credential group that the model is reached with.
+    pub auth_group: Option<String>,
+    /// What is known of models, to tell the name of one from other words.
+    pub catalogue: Catalogue,
     /// The model's window. Nothing: unknown, and nothing is summarised by itself.
     pub window: Option<u64>,
     /// Whether the provider can count tokens exactly.
@@ -146,7 +150,7 @@ pub enum Effect {
     CallModel { number: u64, purpose: Purpose, attempt: u32 },
     /// Stop that request, or that count. It still answers.
     CancelModel { number: u64 },
-    /// Run these at once, and answer each with [`Input::ToolFinished`].
+    /// Run these, as far as possible at the same time, and answer each with [`Input::ToolFinished`].
     RunTools { calls: Vec<ToolUse> },
     /// Stop what runs. Every call still answers.
     CancelTools,

@@ -28,10 +28,13 @@ impl Machine {
     }
 
     fn turn(&mut self, now: Timestamp, mut response: Response, usage: Usage) {
-        self.tries.compacted = false;
         let turn = TurnId::fresh(&self.ids);
         response.rename_taken(&turn.to_string(), |id| self.conversation.has_call(id));
         let stop = response.stop.clone();
+        if stop != StopReason::ContextOverflow {
+            self.tries.compacted = false;
+            self.tries.since_compaction = self.tries.since_compaction.map(|responses| responses + 1);
+        }
         let calls: Vec<_> = response.calls().cloned().collect();
         let said = !response.text().trim().is_empty();
         // Calls of a response that did not end as it should may be incomplete, whatever they look like.
@@ -48,16 +51,25 @@ impl Machine {
         }));
 
         if has_calls && sound {
-            self.tries.unfinished = 0;
+            // Calls that cannot be run lead nowhere, however many the model makes.
+            let leads_on = plan.sleep.is_some() || plan.run.iter().any(|call| call.malformed.is_none());
+            self.tries.unfinished = if leads_on { 0 } else { self.tries.unfinished + 1 };
+            if self.tries.unfinished > MAX_UNFINISHED {
+                bodies.extend(plan.run.iter().map(|call| {
+                    let open = OpenCall { call: call.call.clone(), name: call.name.clone() };
+                    Body::from(ToolResult::unrun(&open, "Not run: its input was not valid JSON.", true))
+                }));
+                return self.ask_about_unfinished(bodies, "made calls that cannot be run");
+            }
             let then = if plan.run.is_empty() { Then::Advance } else { Then::Tools(plan) };
             return self.save(bodies, then);
         }
         match stop {
-            StopReason::EndTurn | StopReason::ToolUse if said => {
+            StopReason::EndTurn | StopReason::ToolUse | StopReason::Interrupted if said => {
                 self.tries.unfinished = 0;
                 self.save(bodies, Then::Advance);
             }
-            StopReason::EndTurn | StopReason::ToolUse => {
+            StopReason::EndTurn | StopReason::ToolUse | StopReason::Interrupted => {
                 self.unfinished(
                     now,
                     bodies,
@@ -72,8 +84,8 @@ impl Machine {
                 "kept reaching its output limit",
             ),
             StopReason::Pause => self.unfinished(now, bodies, "Go on.", "kept pausing"),
-            StopReason::Interrupted => self.save(bodies, Then::Advance),
-            StopReason::ContextOverflow => self.compact_after(bodies, CompactTrigger::Overflow),
+            StopReason::ContextOverflow if self.may_compact() => self.compact_after(bodies, CompactTrigger::Overflow),
+            StopReason::ContextOverflow => self.ask_about_full_window(bodies, ""),
             StopReason::Refusal => {
                 let question = "The model refused to go on. How should the agent proceed?";
                 self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, question, "");
@@ -90,12 +102,18 @@ impl Machine {
     fn unfinished(&mut self, now: Timestamp, mut bodies: Vec<Body>, notice: &str, what: &str) {
         self.tries.unfinished += 1;
         if self.tries.unfinished > MAX_UNFINISHED {
-            let question = format!("The model {what}, {MAX_UNFINISHED} times in a row. How should the agent proceed?");
-            return self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, &question, "");
+            return self.ask_about_unfinished(bodies, what);
         }
         // In the same append: a crash in between would leave a log that looks finished.
         bodies.push(self.message(now, Source::Notice, notice).into());
         self.save(bodies, Then::Advance);
+    }
+}
+
+impl Machine {
+    fn ask_about_unfinished(&mut self, bodies: Vec<Body>, what: &str) {
+        let question = format!("The model {what}, {MAX_UNFINISHED} times in a row. How should the agent proceed?");
+        self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, &question, "");
     }
 }
 

@@ -1,15 +1,22 @@
-//! Running the calls of a response: at once, each answered exactly once, whatever happens.
+//! Running the calls of a response: each is answered exactly once, whatever happens. What may run at the same time is
+//! decided by `tools::order`.
 
 use std::collections::BTreeSet;
 
 use crate::agent::control;
-use crate::agent::machine::{Effect, Hold, Machine, Phase, Then};
+use crate::agent::machine::{About, Effect, Hold, Machine, Phase, Then};
 use crate::base::Timestamp;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, RunEnded, ToolResult, Verdict};
 use crate::model::fold::OpenCall;
 use crate::model::live::Activity;
+use crate::model::{AskKind, Content};
 use crate::tools;
+
+/// After how many failures of the same check in a row, with the same result, the user is asked.
+const SAME_FAILURES: u32 = 3;
+/// How much of what the check said is shown with the question.
+const CHECK_DETAIL: usize = 2_000;
 
 /// Calls that run, and results that are on their way to the disk.
 #[derive(Debug, Default)]
@@ -62,7 +69,13 @@ impl Machine {
                 Verdict::Passed => Exit::DonePassed,
                 Verdict::Failed => Exit::DoneFailed,
             };
-            return self.end_with(RunEnded { exit, result: result.clone() });
+            return self.end_with(RunEnded { result: result.clone(), ..RunEnded::from(exit) });
+        }
+        if let (true, Some(&tools::Control::CheckFailed { in_a_row })) = (last, control)
+            && in_a_row.is_multiple_of(SAME_FAILURES)
+            && self.wants.teardown.is_none()
+        {
+            return self.ask_about_check(result, in_a_row);
         }
         let mut bodies = vec![Body::from(result)];
         let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
@@ -74,6 +87,16 @@ impl Machine {
             running.saving.insert(ticket);
         }
         self.out.push(Effect::Save { ticket, bodies });
+    }
+
+    /// Asks the user what is to become of a task whose check keeps failing in the same way.
+    fn ask_about_check(&mut self, refused: ToolResult, in_a_row: u32) {
+        let question = format!("The check of this task failed {in_a_row} times in a row in the same way. What now?");
+        let detail = match &refused.content {
+            Content::Text { text } => text.chars().take(CHECK_DETAIL).collect(),
+            Content::Blob(_) => String::new(),
+        };
+        self.ask_after(vec![refused.into()], AskKind::CheckFailed, About::Check, &question, &detail);
     }
 
     pub(super) fn result_saved(&mut self, now: Timestamp, ticket: u64) {

@@ -1,7 +1,7 @@
 //! Every Ask of a run's own, and what each of its answers does.
 
 use super::*;
-use crate::model::event::RunEnded;
+use crate::model::event::{RunEnded, ToolResult};
 
 /// Returns a run that waits for the answer to an Ask of this kind.
 fn asking(kind: AskKind) -> Bench {
@@ -93,12 +93,32 @@ fn stop_is_understood_however_it_is_written() {
 }
 
 #[test]
-fn other_words_to_a_failing_api_name_another_model() {
-    let mut bench = asking(AskKind::RetriesExhausted);
-    bench.answer(" big-model ");
-    assert!(bench.effects.contains(&Effect::UseModel { model: "big-model".to_owned() }));
-    assert_eq!(bench.machine.waits_for(), "model");
-    assert_eq!(bench.kinds().iter().filter(|kind| **kind == "session_config").count(), 2);
+fn a_model_is_chosen_by_a_name_that_is_known_or_said_to_be_one() {
+    for (answer, model) in
+        [(" claude-sonnet-4-6 ", "claude-sonnet-4-6"), ("model: big-model", "big-model"), ("Model:own:7b", "own:7b")]
+    {
+        for kind in [AskKind::RetriesExhausted, AskKind::CompactionFailed] {
+            let mut bench = asking(kind);
+            bench.answer(answer);
+            assert!(bench.effects.contains(&Effect::UseModel { model: model.to_owned() }), "{answer} {kind:?}");
+            assert_eq!(bench.kinds().iter().filter(|kind| **kind == "session_config").count(), 2, "{answer} {kind:?}");
+            assert_eq!(bench.machine.waits_for(), "model", "{answer} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn other_words_are_never_taken_for_a_model() {
+    for answer in ["yes", "retry", "ok", "big-model", "model:", "model: two words", "a: b"] {
+        for kind in [AskKind::RetriesExhausted, AskKind::CompactionFailed] {
+            let mut bench = asking(kind);
+            bench.answer(answer);
+            let chosen = bench.effects.iter().any(|effect| matches!(effect, Effect::UseModel { .. }));
+            assert!(!chosen, "{answer} {kind:?}");
+            assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond), "{answer} {kind:?}");
+            assert!(bench.last_words().contains(answer), "{answer} {kind:?}: {}", bench.last_words());
+        }
+    }
 }
 
 #[test]
@@ -224,7 +244,9 @@ fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
         }
         bench.fail(class);
         let ask = bench.asked().unwrap();
-        assert_eq!(ask.kind, AskKind::RetriesExhausted, "{class}");
+        // What came of a response without end is kept, so there is nothing to try again.
+        let kind = if class == ErrorClass::Runaway { AskKind::ModelStopped } else { AskKind::RetriesExhausted };
+        assert_eq!(ask.kind, kind, "{class}");
         assert!(ask.detail.contains("it went wrong"), "{class}");
         let notes = bench.kinds().iter().filter(|kind| **kind == "error").count();
         assert_eq!(notes, retries as usize + 1, "{class}");
@@ -238,4 +260,50 @@ fn a_limit_that_asks_for_more_than_an_hour_is_the_persons_to_decide() {
     error.retry_after = Some(std::time::Duration::from_secs(7_200));
     bench.fail_with(error);
     assert_eq!(bench.machine.waits_for(), "person");
+}
+
+/// Returns a run whose check has just failed, for so many times in a row in the same way.
+fn check_failed(in_a_row: u32) -> Bench {
+    let mut bench = begin();
+    bench.respond(calling(&[call("d", "done")]));
+    let refused = ToolResult { is_error: true, ..result("d", "Not done: 1 test failed.") };
+    bench.finish_with(refused, Some(tools::Control::CheckFailed { in_a_row }));
+    bench
+}
+
+#[test]
+fn a_check_that_fails_three_times_in_the_same_way_is_asked_about() {
+    for (in_a_row, asks) in [(1, false), (2, false), (3, true), (4, false), (6, true)] {
+        let bench = check_failed(in_a_row);
+        let kind = bench.asked().map(|ask| ask.kind);
+        assert_eq!(kind, asks.then_some(AskKind::CheckFailed), "{in_a_row}");
+        assert_eq!(bench.machine.waits_for(), if asks { "person" } else { "model" }, "{in_a_row}");
+        assert_eq!(bench.results(), [("d", "Not done: 1 test failed.", true)], "{in_a_row}: the call is answered");
+    }
+}
+
+#[test]
+fn every_answer_about_a_check_leads_somewhere() {
+    let choices = check_failed(3).asked().unwrap().choices;
+    let [go_on, accept, fail] = choices.as_slice() else { panic!("{choices:?}") };
+    for (answer, unchecked) in [(go_on.as_str(), false), (accept, true), ("Look at the log.", false)] {
+        let mut bench = check_failed(3);
+        bench.answer(answer);
+        assert_eq!((bench.machine.waits_for(), bench.requests()), ("model", 2), "{answer}");
+        assert_eq!(bench.machine.state().grants.unchecked, unchecked, "{answer}");
+        assert!(bench.machine.state().decisions.is_empty(), "{answer}");
+        if unchecked {
+            bench.respond(calling(&[call("e", "done")]));
+            let control = tools::Control::Done { verdict: Verdict::Passed, result: "As it is.".to_owned() };
+            bench.finish_with(result("e", ""), Some(control));
+            assert!(!SessionState::replay(&bench.log).grants.unchecked, "for one end only");
+        }
+    }
+    let mut bench = check_failed(3);
+    bench.answer(fail);
+    assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)));
+    assert!(!ended(&bench).result.is_empty(), "the task above is told");
+    let mut bench = check_failed(3);
+    bench.hear(Source::User, "Leave the check to me.");
+    assert!(bench.asked().is_none() && bench.last_words().contains("Leave the check to me."));
 }

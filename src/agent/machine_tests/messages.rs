@@ -58,6 +58,24 @@ fn a_message_during_done_waits_for_the_next_run_and_reopens_the_task() {
 }
 
 #[test]
+fn the_end_of_a_process_during_done_leaves_the_task_done() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("d", "done")]));
+    let ended =
+        Source::BackgroundComplete { process: "bg".to_owned(), command: "make".to_owned(), exit: None, duration_ms: 1 };
+    bench.hear(ended, "It ended.");
+    let control = tools::Control::Done { verdict: Verdict::Passed, result: "All of it.".to_owned() };
+    bench.finish_with(result("d", ""), Some(control));
+    let state = SessionState::replay(&bench.log);
+    assert!(!crate::agent::resume::of(&state).owes_work(&state), "nothing starts a run");
+    let mut next = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+    assert_eq!((next.machine.waits_for(), next.requests()), ("message", 0));
+    next.hear(Source::User, "One more thing.");
+    let words = next.last_words();
+    assert!(words.contains("It ended.") && words.contains("One more thing."), "{words}");
+}
+
+#[test]
 fn a_message_wakes_a_sleeper_and_answers_its_yield() {
     let mut bench = begin();
     bench.respond(calling(&[call("y", "yield")]));

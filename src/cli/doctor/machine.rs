@@ -12,6 +12,7 @@ use crate::app::{Charset, Colours, Emulator, Multiplexer, Surroundings, surround
 use crate::base::{Fault, text};
 use crate::cli::place::shell_word;
 use crate::config::paths::{HOME_VARIABLE, Home};
+use crate::engine::secrets;
 use crate::git::health;
 
 /// How much room there must be for work to go on, and from where on it is getting scarce.
@@ -78,6 +79,12 @@ fn name(emulator: Emulator) -> &'static str {
         Emulator::LinuxConsole => "the Linux console",
         Emulator::Other => "a terminal",
     }
+}
+
+/// Says what it means that agents run as root.
+pub(super) fn account() -> Finding {
+    let (text, advice) = secrets::ROOT_WARNING.split_once("; ").unwrap_or((secrets::ROOT_WARNING, ""));
+    Finding::warning("account", text).advise(advice)
 }
 
 pub(super) async fn git() -> Finding {

@@ -5,31 +5,56 @@ use crate::base::{Fault, text};
 use crate::cli::place::{Here, Located, registry, shell_word};
 use crate::config::paths::Home;
 use crate::engine::leftovers::{Attic, Leftover, Look, find_in_home};
+use crate::engine::projects;
 use crate::git::health;
 use crate::store::EngineLock;
 
 pub(super) async fn all(here: &Here, home: &Home, every: bool) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let located = if every { Ok(None) } else { here.try_located(home) };
+    let mut findings = lost(here, home);
+    let located = if every { Ok(None) } else { here.peek(home) };
     let projects = match located {
         Ok(Some(located)) => vec![located],
         Ok(None) => {
             if !every {
                 findings.push(unregistered(here));
             }
-            let listed = match registry(home).list() {
-                Ok(listed) => listed,
-                Err(error) => return vec![Finding::of_fault("projects", &Fault::from(error))],
-            };
+            // A list that cannot be read was named above.
+            let Ok(listed) = registry(home).list() else { return findings };
             listed.into_iter().map(|project| Located { folder: home.project(project.id), project }).collect()
         }
-        Err(fault) => return vec![Finding::of_fault("project", &fault)],
+        Err(_) if registry(home).list().is_err() => return findings,
+        Err(fault) => {
+            findings.push(Finding::of_fault("project", &fault));
+            return findings;
+        }
     };
     for located in &projects {
         findings.extend(one(home, located).await);
     }
     findings.extend(leftovers("temporary files", &find_in_home(home)));
     findings
+}
+
+/// Names projects that the registry lacks.
+fn lost(here: &Here, home: &Home) -> Vec<Finding> {
+    if let Err(error) = registry(home).list() {
+        return vec![Finding::error("projects", error.to_string()).run("mxd check --repair")];
+    }
+    let place = here.repository().ok();
+    let lost = match projects::lost(home, place.as_ref()) {
+        Ok(lost) => lost,
+        Err(fault) => return vec![Finding::of_fault("projects", &fault)],
+    };
+    let Some(first) = lost.first() else { return Vec::new() };
+    let whose = first.entry.as_ref().map_or_else(|| first.id.to_string(), |project| project.path.display().to_string());
+    let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
+    let text = format!(
+        "{} lacks {whose}{more}: {} in {}",
+        home.projects().display(),
+        if lost.len() > 1 { "their data is" } else { "its data is" },
+        home.project_folders().display()
+    );
+    vec![Finding::error("projects", text).run("mxd check --repair")]
 }
 
 /// Says what this folder is, if it is not a registered repository.
@@ -52,7 +77,7 @@ async fn one(home: &Home, located: &Located) -> Vec<Finding> {
     let name = &project.name;
     if !project.path.is_dir() {
         let text = format!("{name}: its folder {} is gone; what was said and archived is kept", project.path.display());
-        let back = "put it back there; where it is now it can only begin anew: `mxd init PATH`";
+        let back = "if it was moved, it is recognised there: `mxd -C PATH tree`";
         return vec![Finding::warning("project", text).advise(back)];
     }
     let mut findings = vec![repository(located).await];

@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(10);
 
 pub(super) async fn all(settings: &Settings, offline: bool) -> Vec<Finding> {
-    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER };
+    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER, ..Timeouts::default() };
     let models = Models::new(settings.clone(), Choice::default(), Arc::new(SystemClock)).patience(timeouts);
     let usual = Wish::default();
     let wanted: Vec<_> = [true, false].map(|is_root| models.wanted(is_root, &usual)).into_iter().collect();
@@ -101,9 +101,11 @@ fn of_error(name: &str, group: &AuthGroup, place: &str, error: &ApiError) -> Fin
             finding.advise("check the network, the proxy variables, and whether the server runs")
         }
         ErrorClass::Credit => Finding::error("provider", text).advise(error.class.sentence()),
-        ErrorClass::RateLimit | ErrorClass::Overloaded | ErrorClass::Server | ErrorClass::Refused => {
-            Finding::warning("provider", text).advise(error.class.sentence())
-        }
+        ErrorClass::RateLimit
+        | ErrorClass::Overloaded
+        | ErrorClass::Server
+        | ErrorClass::Refused
+        | ErrorClass::Runaway => Finding::warning("provider", text).advise(error.class.sentence()),
         // It is there; that it lists no models stops nobody who names one.
         ErrorClass::InvalidRequest | ErrorClass::UnknownModel | ErrorClass::ContextOverflow => {
             Finding::warning("provider", format!("{name}: {place} answers, but lists no models: {}", error.message))

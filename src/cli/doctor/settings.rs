@@ -19,7 +19,7 @@ pub(super) fn files(here: &Here, home: &Home) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut read = 0;
     for (layer, path) in paths {
-        let bytes = match place::read(&path) {
+        let bytes = match place::read(layer, &path) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => continue,
             Err(fault) => {
@@ -64,7 +64,8 @@ fn judge(layer: Layer, problem: &Problem) -> Finding {
             finding.run(format!("mxd config set --{} {key} {}", layer_of(problem), shell_word(group)))
         }
         Trouble::NotHere { .. } => finding.advise("move it there, or take it out of the repository's file"),
-        Trouble::Syntax(_)
+        Trouble::Unreadable(_)
+        | Trouble::Syntax(_)
         | Trouble::NotUtf8(_)
         | Trouble::ByteOrderMark
         | Trouble::NotAnObject(_)

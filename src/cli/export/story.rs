@@ -70,17 +70,29 @@ pub(super) struct Picture {
     pub(super) data: Option<String>,
 }
 
-impl Story {
-    /// Tells `events`. Outputs that were too large for the log are read from `blobs`.
-    pub(super) fn of(events: Vec<Event>, blobs: &Blobs) -> Self {
-        let mut story = Self::default();
-        let mut open: HashMap<String, usize> = HashMap::new();
-        for event in events {
-            story.add(event, blobs, &mut open);
-        }
-        story
+/// Makes a story of events, one after the other. Outputs that were too large for the log are read from blobs.
+pub(super) struct Teller<'a> {
+    story: Story,
+    blobs: &'a Blobs,
+    /// Calls without a result, by their place in the story.
+    open: HashMap<String, usize>,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(blobs: &'a Blobs) -> Self {
+        Self { story: Story::default(), blobs, open: HashMap::new() }
     }
 
+    pub(super) fn hear(&mut self, event: Event) {
+        self.story.add(event, self.blobs, &mut self.open);
+    }
+
+    pub(super) fn story(self) -> Story {
+        self.story
+    }
+}
+
+impl Story {
     fn add(&mut self, event: Event, blobs: &Blobs, open: &mut HashMap<String, usize>) {
         let at = event.ts;
         let what = match event.body {

@@ -32,9 +32,16 @@ fn result(id: &str, content: Content) -> ToolResult {
         images: Vec::new(),
         full: None,
         background: None,
+        ended: None,
         cwd: None,
         duration_ms: 7,
     }
+}
+
+fn story_of(events: Vec<Event>, blobs: &Blobs) -> Story {
+    let mut teller = Teller::new(blobs);
+    events.into_iter().for_each(|event| teller.hear(event));
+    teller.story()
 }
 
 fn blobs() -> (tempfile::TempDir, Blobs) {
@@ -50,7 +57,7 @@ fn a_call_and_what_it_gave_are_one_part_and_bookkeeping_is_none() {
         turn: crate::base::TurnId::from_ulid(ulid::Ulid::from_parts(9, 9)),
         stop: crate::model::event::StopReason::ToolUse,
     };
-    let story = Story::of(
+    let story = story_of(
         vec![
             event(1, AssistantText { text: "I look.\u{1b}[31m".to_owned() }),
             event(2, Body::ToolCall(call("a", r#"{"command":"ls\npwd","timeout":5}"#))),
@@ -77,7 +84,7 @@ fn large_outputs_come_from_their_blobs_are_cut_and_may_be_missing() {
     let (_other, elsewhere) = self::blobs();
     let missing = elsewhere.put(b"not here").unwrap();
     let told = |content| {
-        let story = Story::of(vec![event(1, Body::ToolResult(result("a", content)))], &blobs);
+        let story = story_of(vec![event(1, Body::ToolResult(result("a", content)))], &blobs);
         let What::Tool { outcome: Some(outcome), .. } = &story.parts[0].what else { panic!("{story:?}") };
         outcome.text.clone()
     };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::base::text;
+use crate::model::ask::AnsweredBy;
 use crate::model::content::Content;
 use crate::model::event::{Attempt, Body, Event, Exit, InterruptReason, StopReason, TaskChanged, Verdict};
 use crate::model::message::Source;
@@ -70,7 +71,10 @@ pub fn describe(body: &Body) -> (String, String) {
             let lines = std::iter::once(ask.detail.clone()).filter(|detail| !detail.is_empty()).chain(choices);
             (format!("asks you: {}", ask.question), lines.collect::<Vec<_>>().join("\n"))
         }
-        Body::AskAnswered(answered) => short(&format!("answered: {}", answered.answer.text)),
+        Body::AskAnswered(answered) => short(&match answered.answer.by {
+            AnsweredBy::Person => format!("answered: {}", answered.answer.text),
+            AnsweredBy::Timeout => format!("nobody answered in time, the default was taken: {}", answered.answer.text),
+        }),
         Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),
         Body::Granted(granted) => short(&format!("the agent {}", granted.grant)),
         Body::BudgetWarning(budget) => short(&format!("{} of {} spent", budget.spent, budget.limit)),
@@ -105,6 +109,9 @@ pub fn source(from: &Source) -> String {
         }
         Source::UserMessageForwarded { title, .. } => format!("you, to task \"{title}\""),
         Source::TreeChange { title, .. } => format!("the tree, about \"{title}\""),
+        Source::ClarifyResponse { question, defaulted: true, .. } => {
+            format!("the default answer to \"{question}\", nobody answered in time")
+        }
         Source::ClarifyResponse { question, .. } => format!("you, about \"{question}\""),
         Source::CrossProject { name, .. } => format!("project {name}"),
         Source::BackgroundComplete { command, exit, .. } => {

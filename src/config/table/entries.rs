@@ -59,10 +59,24 @@ pub const KEYS: &[Key] = &[
         "budgetUsd",
         Kind::Dollars { min: 0.01 },
         "5",
-        "What one task may cost, in dollars, before it stops and asks. Without it: no limit.",
+        "What one task may cost with its sub tasks, in dollars, before it stops and asks. Without it: no limit.",
     ),
     Key::new("maxDepth", Kind::Whole { min: 1, max: 64 }, "3", "How many levels of sub tasks agents may create.")
         .or("3"),
+    Key::new(
+        "maxTasks",
+        Kind::Whole { min: 1, max: 100_000 },
+        "50",
+        "How many open tasks a project may have before an agent that creates one more has to wait for your answer.",
+    )
+    .or("200"),
+    Key::new(
+        "maxTasksPerTurn",
+        Kind::Whole { min: 1, max: 1000 },
+        "5",
+        "How many tasks an agent may create in one turn before it has to wait for your answer.",
+    )
+    .or("20"),
     Key::new("maxRunning", Kind::Whole { min: 1, max: 1000 }, "8", "How many agents of a project may work at the same time.")
         .or("16"),
     Key::new(
@@ -112,6 +126,54 @@ pub const KEYS: &[Key] = &[
         Kind::List(&Kind::Hash),
         r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
         "The repository's servers that you do not want and are not asked about, by the hash of their entry.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "approvedHooks",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The setup hooks that may run in new worktrees, by the hash of the file. A changed hook asks again.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "declinedHooks",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The setup hooks that do not run and are not asked about, by the hash of the file.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "approvedTasks",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The recurring tasks that may run, by the hash of task and file. A file changed by a pull or an editor asks again.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "declinedTasks",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The recurring tasks that do not run and are not asked about, by the hash of task and file.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "approvedProjects",
+        Kind::List(&Kind::Text),
+        r#"["01M3250WAT5819AEQBE1KKWAEB"]"#,
+        "The projects whose messages reach this project's root, by their id. Others ask first.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
+        "declinedProjects",
+        Kind::List(&Kind::Text),
+        r#"["01M3250WAT5819AEQBE1KKWAEB"]"#,
+        "The projects whose messages are dropped without a question, by their id.",
     )
     .or("[]")
     .project(APPROVES),

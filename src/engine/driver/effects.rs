@@ -14,6 +14,7 @@ use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrd
 use crate::engine::recall;
 use crate::engine::update::Update;
 use crate::git::{self, Removal, Wanted};
+use crate::model::ask::Approval;
 use crate::model::event::{Body, Event};
 use crate::model::message::{Message, Source};
 use crate::store::replace::replace;
@@ -104,11 +105,27 @@ impl Driver {
                     parts.send(Input::Worked { ticket, result });
                 });
             }
-            Effect::Decide { ticket, hash, approved } => {
+            Effect::Decide { ticket, task, approval, approved } => {
+                if matches!(approval, Approval::RecurringTask { .. }) {
+                    self.rounds.deciding(ticket, task);
+                }
                 tokio::task::spawn_blocking(move || {
-                    let result = decide(&parts, &hash, approved);
+                    let result = keep_decision(&parts, &approval, approved);
+                    match &approval {
+                        Approval::McpServer { hash } if approved && result.is_ok() => parts.pool.approve(hash),
+                        Approval::McpServer { .. }
+                        | Approval::RecurringTask { .. }
+                        | Approval::SetupHook { .. }
+                        | Approval::Project { .. } => {}
+                    }
                     parts.send(Input::Decided { ticket, result });
+                    if let Approval::Project { .. } = approval {
+                        parts.post.collect();
+                    }
                 });
+            }
+            Effect::DiscardLetter { message } => {
+                tokio::task::spawn_blocking(move || parts.post.received(message));
             }
             Effect::WriteDown { ticket, change } => self.write_plan_down(ticket, change),
             Effect::Wake { timer, at } => self.wake_at(timer, at),
@@ -182,21 +199,23 @@ impl Driver {
     }
 }
 
-/// Writes into the project's own settings what the person decided about a tool server.
-fn decide(parts: &Parts, hash: &str, approved: bool) -> Result<(), String> {
+/// Saves what the user decided: about a changed list of tools, or in the project's own settings.
+pub(super) fn keep_decision(parts: &Parts, approval: &Approval, approved: bool) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| format!("the settings could not be changed: {error}");
+    if let Approval::McpServer { hash } = approval
+        && parts.tool_lists.decide(hash, approved).map_err(|error| said(&error))?
+    {
+        return Ok(());
+    }
+    // Several decisions may be written at once.
+    let _writing = parts.deciding.lock().unwrap_or_else(PoisonError::into_inner);
     let text = match std::fs::read_to_string(&parts.local_settings) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         read => read.map_err(|error| said(&error))?,
     };
     let edit = Edit { layer: Layer::Local, file: &parts.local_settings, text: &text };
-    let changed = if approved { edit.approve(hash) } else { edit.decline(hash) };
-    let changed = changed.map_err(|error| said(&error))?;
-    replace(&RealDisk, &parts.local_settings, changed.as_bytes()).map_err(|error| said(&error))?;
-    if approved {
-        parts.pool.approve(hash);
-    }
-    Ok(())
+    let changed = edit.decide(approval, approved).map_err(|error| said(&error))?;
+    replace(&RealDisk, &parts.local_settings, changed.as_bytes()).map_err(|error| said(&error))
 }
 
 /// Says that a launch came to nothing.

@@ -1,6 +1,6 @@
 //! A launch, from the order to the end of the run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::mpsc;
@@ -22,7 +22,7 @@ use crate::engine::driver::models::{Chosen, Wish};
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
 use crate::engine::profiles::{Profiles, Usable};
 use crate::model::conversation::Wire;
-use crate::model::event::{CachePolicy, SessionConfig};
+use crate::model::event::{Body, CachePolicy, SessionConfig};
 use crate::model::message::{Message, Source};
 use crate::model::render;
 use crate::process;
@@ -30,6 +30,10 @@ use crate::store::StoreError;
 
 /// How much is said of one profile.
 const OFFER_CHARS: usize = 240;
+
+/// How the notice begins and goes on that tells an agent its new folder.
+const MOVED: &str = "Your working directory was moved and is now ";
+const MOVED_END: &str = ". Your files are as they were.";
 
 /// Everything that a run needs and that can fail to be there.
 struct Prepared {
@@ -86,7 +90,15 @@ async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, La
     let chosen = parts.models.choose(order.place.is_none(), &Wish::of(&profile.profile)).await.map_err(refused)?;
     let mut ready = setup::worktree(parts, order).await?;
     let serves = profile.tools.allows_external() && !parts.pool.is_empty();
-    let begun = if serves || !ready.notes.is_empty() { begun(parts, order.node.id).await? } else { Begun::default() };
+    let may_have_moved = !parts.project.former.is_empty();
+    let begun = if serves || may_have_moved || !ready.notes.is_empty() {
+        begun(parts, order.node.id, &ready.path).await?
+    } else {
+        Begun::default()
+    };
+    if begun.has_card && !begun.knows_folder {
+        ready.notes.insert(0, moved_notice(&ready.path));
+    }
     if begun.has_card && !ready.notes.is_empty() {
         notify(parts, order.node.id, std::mem::take(&mut ready.notes)).await?;
     }
@@ -104,17 +116,25 @@ async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, La
 struct Begun {
     /// The agent has its card already: what it should know has to be said to it.
     has_card: bool,
+    /// The agent was told the folder that it works in.
+    knows_folder: bool,
     /// What the present segment began with. It keeps to that, whatever there is by now.
     config: Option<Arc<SessionConfig>>,
 }
 
-async fn begun(parts: &Arc<Parts>, task: TaskId) -> Result<Begun, LaunchFailure> {
-    let sessions = parts.store.sessions().clone();
+async fn begun(parts: &Arc<Parts>, task: TaskId, folder: &Path) -> Result<Begun, LaunchFailure> {
+    let (sessions, folder) = (parts.store.sessions().clone(), folder.display().to_string());
     let read = tokio::task::spawn_blocking(move || {
         let active = sessions.active(task)?;
+        let told = active.events.iter().rev().find_map(|event| match &event.body {
+            Body::Message(message) => told_folder(message),
+            _ => None,
+        });
+        let knows_folder = told == Some(&folder);
         let conversation = Conversation::replay(&active.events);
         Ok::<_, StoreError>(Begun {
             has_card: conversation.last_role().is_some(),
+            knows_folder,
             config: conversation.config().cloned(),
         })
     });
@@ -122,6 +142,24 @@ async fn begun(parts: &Arc<Parts>, task: TaskId) -> Result<Begun, LaunchFailure>
         Ok(Ok(begun)) => Ok(begun),
         Ok(Err(error)) => Err(refused_by_store(&error)),
         Err(error) => Err(LaunchFailure::Refused(error.to_string())),
+    }
+}
+
+/// Returns what an agent is told whose folder was moved with the repository or the data folder.
+fn moved_notice(folder: &Path) -> String {
+    format!(
+        "{MOVED}{}{MOVED_END} Absolute paths from before lead nowhere: use paths below the new one.",
+        folder.display()
+    )
+}
+
+/// Returns the folder that a message tells an agent to work in.
+fn told_folder(message: &Message) -> Option<&str> {
+    let mut lines = message.body.lines();
+    match message.from {
+        Source::WorkContext => lines.next()?.strip_prefix(prompt::WORKING_DIRECTORY),
+        Source::Notice => lines.find_map(|line| Some(line.strip_prefix(MOVED)?.split_once(MOVED_END)?.0)),
+        _ => None,
     }
 }
 
@@ -202,10 +240,12 @@ fn setup(
         provider: chosen.provider,
         gate: chosen.gate,
         facts: chosen.facts,
-        catalogue: chosen.catalogue,
+        late_catalogue: chosen.late_catalogue,
         limits: Limits {
             profile: node.profile.clone(),
             model: chosen.model,
+            auth_group: chosen.auth_group,
+            catalogue: chosen.catalogue.clone(),
             window: Some(chosen.facts.window),
             can_count: chosen.wire == Wire::Anthropic,
             max_turns: profile.profile.max_turns,

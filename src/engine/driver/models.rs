@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::future::{BoxFuture, FutureExt as _};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -55,8 +56,12 @@ pub struct Chosen {
     pub gate: Arc<Gate>,
     pub wire: Wire,
     pub model: String,
+    /// The group whose credential is used. `None` for a demo's script.
+    pub auth_group: Option<String>,
     pub facts: Facts,
     pub catalogue: Catalogue,
+    /// The catalogue with the endpoint's own list, if that has not come yet.
+    pub late_catalogue: Option<LateCatalogue>,
 }
 
 /// Why an auth group did not say which models it has.
@@ -71,8 +76,15 @@ pub enum Unanswered {
 
 /// How long an endpoint may take to list its models before a launch goes on without.
 const LISTING_LIMIT: Duration = Duration::from_secs(10);
+/// How long a launch waits for the list where enough is known without it. What comes later is taken up by the run.
+const LISTING_PATIENCE: Duration = Duration::from_millis(300);
 /// How long one that did not is not asked again: those who waited for the same answer need not wait for the next.
 const FAILURE_STANDS: Duration = Duration::from_secs(5);
+/// The same where enough is known without it. Many endpoints have no list at all.
+const NEEDLESS_FAILURE_STANDS: Duration = Duration::from_secs(15 * 60);
+
+/// What an endpoint says of its models, once it does. `None` if it does not.
+pub type LateCatalogue = BoxFuture<'static, Option<Catalogue>>;
 
 /// What an auth group said of its models.
 #[derive(Default)]
@@ -138,17 +150,26 @@ impl Models {
     /// Returns the model of the root, or of any other task, as its profile wishes.
     pub async fn choose(&self, is_root: bool, wish: &Wish) -> Result<Chosen, Fault> {
         if let Some(provider) = &self.only {
-            return Ok(self.of_script(Arc::clone(provider), SCRIPTED));
+            return Ok(self.of_script(Arc::clone(provider), SCRIPTED, None));
         }
         let (name, group, model) = self.wanted(is_root, wish)?;
         let provider = self.provider(name, group)?;
         let wire = wire_of(group);
         if wire == Wire::Scripted {
-            return Ok(self.of_script(provider, model));
+            return Ok(self.of_script(provider, model, Some(name)));
         }
-        let catalogue = self.catalogue(name, model, provider.as_ref()).await;
+        let (catalogue, late_catalogue) = self.catalogue(name, model, &provider).await;
         let facts = catalogue.facts(model).map_err(|error| Fault::config(error.to_string()))?;
-        Ok(Chosen { provider, gate: self.gates.of(name), wire, model: model.to_owned(), facts, catalogue })
+        Ok(Chosen {
+            provider,
+            gate: self.gates.of(name),
+            wire,
+            model: model.to_owned(),
+            auth_group: Some(name.to_owned()),
+            facts,
+            catalogue,
+            late_catalogue,
+        })
     }
 
     /// Returns the name of the root's model, if one is set up. Nobody is asked.
@@ -193,11 +214,21 @@ impl Models {
         Ok((name, group, model))
     }
 
-    fn of_script(&self, provider: Arc<dyn Provider>, model: &str) -> Chosen {
+    fn of_script(&self, provider: Arc<dyn Provider>, model: &str, group: Option<&str>) -> Chosen {
         let catalogue = Catalogue::new(self.overrides());
         let facts = catalogue.facts(model).unwrap_or(SCRIPTED_FACTS);
         let gate = self.gates.of(SCRIPTED);
-        Chosen { provider, gate, wire: Wire::Scripted, model: model.to_owned(), facts, catalogue }
+        let auth_group = group.map(str::to_owned);
+        Chosen {
+            provider,
+            gate,
+            wire: Wire::Scripted,
+            model: model.to_owned(),
+            auth_group,
+            facts,
+            catalogue,
+            late_catalogue: None,
+        }
     }
 
     fn provider(&self, name: &str, group: &AuthGroup) -> Result<Arc<dyn Provider>, Fault> {
@@ -228,38 +259,62 @@ impl Models {
         Ok(provider)
     }
 
-    /// Returns what is known of models. The endpoint is asked once, and only about a model that nobody else knows.
-    async fn catalogue(&self, group: &str, model: &str, provider: &dyn Provider) -> Catalogue {
+    /// Returns what is known of models. The endpoint's own list is asked for once. It is waited for only where nothing
+    /// else knows the model; else it comes later, as the second part.
+    async fn catalogue(
+        &self,
+        group: &str,
+        model: &str,
+        provider: &Arc<dyn Provider>,
+    ) -> (Catalogue, Option<LateCatalogue>) {
         let own = Catalogue::new(self.overrides());
-        if own.facts(model).is_ok() {
-            return own;
-        }
+        let is_known = own.facts(model).is_ok();
+        let (patience, failure_stands) =
+            if is_known { (LISTING_PATIENCE, NEEDLESS_FAILURE_STANDS) } else { (Duration::MAX, FAILURE_STANDS) };
         let listing = {
             let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(listed.entry(group.to_owned()).or_default())
         };
-        let mut listing = listing.lock().await;
-        match &*listing {
-            Listing::Known(models) => return own.with_listed(models.clone()),
-            Listing::Failed(when) if when.elapsed() < FAILURE_STANDS => return own,
-            Listing::Unasked | Listing::Failed(_) => {}
-        }
-        let asked = tokio::time::timeout(LISTING_LIMIT, provider.models(CancellationToken::new())).await;
-        match asked {
-            Ok(Ok(models)) => {
-                *listing = Listing::Known(models.clone());
-                own.with_listed(models)
-            }
-            // It is asked again for a later run; what is missing is said by whoever needs it.
-            Ok(Err(_)) | Err(_) => {
-                *listing = Listing::Failed(Instant::now());
-                own
-            }
+        // On a task of its own: what it learns is for later launches too.
+        let asked = tokio::spawn(list(listing, Arc::clone(provider), failure_stands));
+        let with_own = own.clone();
+        let mut late =
+            asked.map(move |models| models.ok().flatten().map(|models| with_own.with_listed(models))).boxed();
+        match tokio::time::timeout(patience, &mut late).await {
+            Ok(catalogue) => (catalogue.unwrap_or(own), None),
+            Err(_) => (own, Some(late)),
         }
     }
 
     fn overrides(&self) -> BTreeMap<String, Override> {
         self.settings.models.iter().map(|(model, facts)| (model.clone(), override_of(facts))).collect()
+    }
+}
+
+/// Returns the models that an endpoint lists, asking it if it has not said so yet. `None` if it does not say, or did not
+/// a moment ago.
+async fn list(
+    listing: Arc<tokio::sync::Mutex<Listing>>,
+    provider: Arc<dyn Provider>,
+    failure_stands: Duration,
+) -> Option<Vec<Listed>> {
+    let mut listing = listing.lock().await;
+    match &*listing {
+        Listing::Known(models) => return Some(models.clone()),
+        Listing::Failed(when) if when.elapsed() < failure_stands => return None,
+        Listing::Unasked | Listing::Failed(_) => {}
+    }
+    let asked = tokio::time::timeout(LISTING_LIMIT, provider.models(CancellationToken::new())).await;
+    match asked {
+        Ok(Ok(models)) => {
+            *listing = Listing::Known(models.clone());
+            Some(models)
+        }
+        // It is asked again for a later run; what is missing is said by whoever needs it.
+        Ok(Err(_)) | Err(_) => {
+            *listing = Listing::Failed(Instant::now());
+            None
+        }
     }
 }
 

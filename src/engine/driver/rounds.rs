@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +12,16 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::effects::keep_decision;
 use super::{Driver, Incoming};
 use crate::base::{TaskId, Timestamp, sanitize};
 use crate::config::paths::RepoFiles;
 use crate::config::recurring::{Plan, PlanChange};
 use crate::engine::feed::Watcher;
-use crate::engine::machine::Input;
+use crate::engine::machine::{Input, Ticket};
 use crate::engine::update::{Level, Notice, Update};
+use crate::git::repo_file;
+use crate::model::ask::Approval;
 use crate::model::fold::SessionState;
 use crate::model::task::{Status, TaskNode};
 use crate::store::replace::replace;
@@ -29,8 +31,6 @@ use crate::store::{RealDisk, Sessions};
 const READ_AFTER: Duration = Duration::from_millis(200);
 /// How long the timer sleeps at most. A machine that slept, or whose clock was set, is noticed that late.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10 * 60);
-/// A file that is larger is not a plan.
-const LARGEST: u64 = 1 << 20;
 
 /// The recurring tasks of a project, as its checkout has them.
 pub(in crate::engine) struct Rounds {
@@ -48,6 +48,8 @@ pub(in crate::engine) struct Rounds {
     timer: Option<AbortOnDropHandle<()>>,
     /// Something changed that the timer does not know of.
     pub(super) stale: bool,
+    /// Tasks whose files the user decides about at this moment.
+    deciding: BTreeMap<Ticket, TaskId>,
 }
 
 /// What was found in the folder of plans.
@@ -71,6 +73,7 @@ impl Rounds {
             reading: None,
             timer: None,
             stale: false,
+            deciding: BTreeMap::new(),
         }
     }
 
@@ -112,6 +115,19 @@ impl Rounds {
         self.gone.extend(removed);
     }
 
+    /// The user decided about the file of a task, and that is being written down.
+    pub(super) fn deciding(&mut self, ticket: Ticket, task: TaskId) {
+        self.deciding.insert(ticket, task);
+    }
+
+    /// It is written down: a round that waited for it is due again.
+    pub(super) fn decided(&mut self, ticket: Ticket) {
+        if let Some(task) = self.deciding.remove(&ticket) {
+            self.asked.remove(&task);
+            self.stale = true;
+        }
+    }
+
     /// Tells a new watcher what is wrong.
     pub(super) fn brief(&self, watcher: &Watcher) {
         self.problems.iter().for_each(|problem| watcher.tell(notice(problem)));
@@ -122,9 +138,21 @@ impl Rounds {
         if matches!(node.status, Status::Draft | Status::Closed) {
             return None;
         }
-        let begun = node.round.unwrap_or(node.created_at);
+        let last = || node.results.last().map(|result| result.at);
+        let begun = node.round.or_else(last).unwrap_or(node.created_at);
         plan.next(self.asked.get(&plan.task).map_or(begun, |asked| begun.max(*asked)))
     }
+}
+
+impl Found {
+    /// Returns the tasks that come round at times of their own.
+    pub(in crate::engine) fn timed(&self) -> BTreeSet<TaskId> {
+        timed(&self.plans)
+    }
+}
+
+fn timed(plans: &BTreeMap<TaskId, Plan>) -> BTreeSet<TaskId> {
+    plans.values().filter(|plan| plan.is_timed()).map(|plan| plan.task).collect()
 }
 
 fn notice(problem: &str) -> Update {
@@ -144,8 +172,8 @@ fn read(top: &Path) -> Found {
         };
         let shown = path.strip_prefix(top).unwrap_or(&path).to_owned();
         let plan = name.parse::<TaskId>().map_err(|_| misnamed(&shown)).and_then(|task| {
-            let text = read_text(&path).map_err(|error| format!("{}: {error}", shown_name(&shown)))?;
-            Plan::read(task, &shown, &text)
+            let text = repo_file::read_text(top, &shown, repo_file::SMALL).map_err(|error| error.to_string())?;
+            Plan::read(task, &shown, &text.ok_or_else(|| format!("{} is gone", shown_name(&shown)))?)
         });
         match plan {
             Ok(plan) => drop(found.plans.insert(plan.task, plan)),
@@ -172,38 +200,32 @@ fn misnamed(path: &Path) -> String {
     )
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
-    if fs::metadata(path)?.len() > LARGEST {
-        return Err(ErrorKind::FileTooLarge.into());
-    }
-    fs::read_to_string(path)
-}
-
 /// Makes the files below `top` say what the tree says.
-pub(super) fn write_down(top: &Path, change: &PlanChange) -> Result<(), String> {
+/// Returns the hash of a file that is there afterwards.
+pub(super) fn write_down(top: &Path, change: &PlanChange) -> Result<Option<String>, String> {
     let files = RepoFiles::new(top);
     match change {
-        PlanChange::Remove(tasks) => tasks.iter().try_for_each(|task| match fs::remove_file(files.task(*task)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
-            Ok(()) | Err(_) => Ok(()),
-        }),
+        PlanChange::Remove(tasks) => {
+            for task in tasks {
+                repo_file::remove(top, &files.task(*task)).map_err(|error| error.to_string())?;
+            }
+            Ok(None)
+        }
         PlanChange::Keep(edit) => {
             let path = files.task(edit.task);
-            let text = match read_text(&path) {
-                Ok(text) => Some(text),
-                Err(error) if error.kind() == ErrorKind::NotFound => None,
-                Err(error) => return Err(error.to_string()),
-            };
+            let text = repo_file::read_text(top, &path, repo_file::SMALL).map_err(|error| error.to_string())?;
             let shown = path.strip_prefix(top).unwrap_or(&path);
             let new = edit.apply(shown, text.as_deref())?;
+            let hash = Some(Plan::read(edit.task, shown, &new)?.facts.hash);
             if text.as_deref() == Some(new.as_str()) {
-                return Ok(());
+                return Ok(hash);
             }
-            fs::create_dir_all(files.tasks()).map_err(|error| error.to_string())?;
+            let path = repo_file::writable(top, &path).map_err(|error| error.to_string())?;
             let mode = fs::metadata(&path).map_or(0o644, |known| known.permissions().mode());
             replace(&RealDisk, &path, new.as_bytes()).map_err(|error| error.to_string())?;
             // It belongs to the repository, and is as readable as the rest of it.
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| error.to_string())
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| error.to_string())?;
+            Ok(hash)
         }
     }
 }
@@ -250,6 +272,7 @@ impl Driver {
         }
         self.rounds.problems = problems;
         self.rounds.plans = plans;
+        self.machine.set_timed(timed(&self.rounds.plans));
         self.rounds.stale = true;
         self.rounds.plans.keys().copied().filter(|task| !self.knows(*task)).collect()
     }
@@ -304,6 +327,12 @@ impl Driver {
         let (parts, top) = (Arc::clone(&self.parts), self.rounds.top.clone());
         tokio::task::spawn_blocking(move || {
             let result = write_down(&top, &change);
+            if let Ok(Some(hash)) = &result {
+                let approval = Approval::RecurringTask { hash: hash.clone() };
+                if let Err(error) = keep_decision(&parts, &approval, true) {
+                    tracing::warn!(error, "the file of a recurring task will be asked about");
+                }
+            }
             parts.send(Input::WrittenDown { ticket, result });
         });
     }

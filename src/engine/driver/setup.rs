@@ -1,20 +1,26 @@
 //! A worktree that is ready to work in: made or found again, with the ignored files it needs, set up by the project's hook.
 
 use std::convert::Infallible;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::launch::ready_mark;
 use super::{Incoming, Parts};
-use crate::base::{TaskId, disk, text};
+use crate::base::{TaskId, disk, known_secrets, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
 use crate::engine::update::{Level, Notice, Update};
-use crate::git::{Standing, Start, Uncommitted, Wanted, include};
+use crate::git::status::{self, ChangeKind};
+use crate::git::{Checkout, Standing, Start, Uncommitted, Wanted, include, repo_file};
 use crate::model::Live;
+use crate::model::ask::Approval;
 use crate::model::live::Channel;
-use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
+use crate::process::{self, Process, Spec};
 
 /// How long a setup hook may take.
 const HOOK_LIMIT: Duration = Duration::from_mins(10);
@@ -22,6 +28,20 @@ const HOOK_LIMIT: Duration = Duration::from_mins(10);
 const HOOK_BYTES: usize = 4_000;
 /// What the hook's output goes by on the screen.
 const HOOK_CALL: &str = "setup_worktree";
+
+/// How many untracked paths of a hook are remembered, and how many are named.
+const MOST_LEFT_FILES: usize = 1_000;
+const NAMED_LEFT_FILES: usize = 5;
+
+/// What a mark begins with that names files, each with a NUL behind it.
+const LEFT_FILES: &[u8; 10] = b"untracked\0";
+
+/// What was said of the setup hook since the project was opened.
+#[derive(Default)]
+pub(in crate::engine) struct HookNotices {
+    not_committed: AtomicBool,
+    left_files: AtomicBool,
+}
 
 /// A folder to work in, and what its agent should know about it.
 pub(super) struct Ready {
@@ -58,22 +78,30 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     }
     if !mark.exists() {
         step("copying ignored files");
-        let included = include::copy(parts.worktrees.main(), &place.worktree).await.map_err(refused)?;
+        let checkout = parts.worktrees.checkout(&place.worktree).await.map_err(refused)?;
+        let included = include::copy(parts.worktrees.main(), &checkout).await.map_err(refused)?;
         if included.files > 0 {
             notes.push(format!(
                 "Copied from the main checkout: {}.",
                 text::count(included.files, "ignored file", "ignored files")
             ));
         }
-        match order.hook {
-            Hook::Run => run_hook(parts, order, place, &place.worktree).await?,
-            Hook::RunEdited => run_hook(parts, order, place, &parts.project.path).await?,
-            Hook::Skip => {}
+        notes.extend(included.problems.iter().map(|problem| format!("Problem with .worktreeinclude: {problem}.")));
+        let hook = match order.hook {
+            Hook::Run => approved_hook(parts, order, &place.worktree)?,
+            // The user has just edited it and said to run it.
+            Hook::RunEdited => hook_of(&parts.project.path)?,
+            Hook::Skip => None,
+        };
+        let mut left = Vec::new();
+        if let Some(hook) = hook {
+            run_hook(parts, order, (place, &checkout), &hook).await?;
+            left = untracked(parts, &place.worktree).await.map_err(refused)?;
+            notes.extend(note_left_files(parts, &left));
         }
-        std::fs::write(&mark, b"").map_err(|error| refused_file("write", &mark, &error))?;
+        write_mark(&mark, &left)?;
     }
-    let path = std::fs::canonicalize(&place.worktree).unwrap_or_else(|_| place.worktree.clone());
-    Ok(Ready { path, notes })
+    Ok(Ready { path: parts.worktrees.checkout(&place.worktree).await.map_err(refused)?.real_path(), notes })
 }
 
 /// Frees the index of a worktree in which nothing of ours runs: a git that was killed there, with its agent or with us,
@@ -112,19 +140,118 @@ fn refused_file(what: &str, file: &Path, error: &std::io::Error) -> LaunchFailur
     if disk::refuses(error) { LaunchFailure::Disk(said) } else { LaunchFailure::Refused(said) }
 }
 
-/// Runs the hook of the checkout `from` in a new worktree, with its output on the screen. Without a hook nothing happens.
-async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place, from: &Path) -> Result<(), LaunchFailure> {
-    let hook = RepoFiles::new(from).setup_hook();
-    if !hook.is_file() {
-        hint_at_hook(parts);
-        return Ok(());
+/// Returns the hook of a worktree if the user allows it to run, or `None` if there is none or they declined it.
+fn approved_hook(parts: &Parts, order: &LaunchOrder, worktree: &Path) -> Result<Option<PathBuf>, LaunchFailure> {
+    let Some(hook) = hook_of(worktree)? else {
+        if matches!(hook_of(&parts.project.path), Ok(Some(_))) {
+            say_not_committed(parts, order);
+        } else {
+            hint_at_hook(parts);
+        }
+        return Ok(None);
+    };
+    let script = repo_file::read(worktree, &hook, repo_file::SMALL)
+        .map_err(|error| hook_failed("could not be read", &error.to_string()))?
+        .unwrap_or_default();
+    let hash = blake3::hash(&script).to_hex().to_string();
+    match order.approvals.decision(&Approval::SetupHook { hash: hash.clone() }) {
+        Some(true) => Ok(Some(hook)),
+        Some(false) => Ok(None),
+        None => {
+            let script = String::from_utf8_lossy(&script).into_owned();
+            Err(LaunchFailure::UnapprovedHook { hash, script })
+        }
     }
+}
+
+/// Returns the real path of the setup hook in a checkout, or `None` if it has none.
+fn hook_of(checkout: &Path) -> Result<Option<PathBuf>, LaunchFailure> {
+    repo_file::resolve(checkout, &RepoFiles::new(checkout).setup_hook())
+        .map_err(|error| hook_failed("could not be run", &error.to_string()))
+}
+
+/// Says that the hook of the user's checkout does not run because the branch does not have it.
+fn say_not_committed(parts: &Parts, order: &LaunchOrder) {
+    if parts.hook_notices.not_committed.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let base = order.place.as_ref().map_or(parts.project.base_branch.as_str(), |place| place.base.as_str());
+    let text = format!(
+        ".mxd/hooks/setup_worktree.sh did not run: it is in {} but not committed on {base}, so new worktrees do not have it. \
+         Commit it there: git add .mxd/hooks/setup_worktree.sh && git commit",
+        parts.project.path.display()
+    );
+    parts.feed.tell(&Update::Notice { notice: Notice { level: Level::Warning, text, task: Some(order.node.id) } });
+}
+
+/// Returns what a worktree holds that git neither tracks nor ignores.
+async fn untracked(parts: &Parts, worktree: &Path) -> Result<Vec<PathBuf>, crate::git::Error> {
+    let checkout = parts.worktrees.checkout(worktree).await?;
+    let dirty = status::dirty(&checkout, MOST_LEFT_FILES).await?;
+    let untracked = dirty.changes.into_iter().filter(|change| change.kind == ChangeKind::Untracked);
+    Ok(untracked.map(|change| change.path).collect())
+}
+
+/// Says what the hook left, to the user once, and returns the same for the agent.
+fn note_left_files(parts: &Parts, left: &[PathBuf]) -> Option<String> {
+    let names: Vec<String> = left.iter().take(NAMED_LEFT_FILES).map(|path| path.display().to_string()).collect();
+    let more = if left.len() > names.len() { ", …" } else { "" };
+    let files =
+        format!("{} ({}{more})", text::count(left.len(), "untracked file", "untracked files"), names.join(", "));
+    if left.is_empty() {
+        return None;
+    }
+    if !parts.hook_notices.left_files.swap(true, Ordering::Relaxed) {
+        let text = format!(
+            "The setup hook leaves {files} in new worktrees. They do not hold up a task; add them to .gitignore so that no \
+             agent commits them."
+        );
+        parts.feed.tell(&Update::Notice { notice: Notice { level: Level::Info, text, task: None } });
+    }
+    Some(format!("The setup hook left {files} in your worktree. You do not have to commit them."))
+}
+
+/// Marks a worktree as ready, with what its setup hook left.
+fn write_mark(mark: &Path, left: &[PathBuf]) -> Result<(), LaunchFailure> {
+    let mut content = Vec::new();
+    for path in left {
+        if content.is_empty() {
+            content.extend_from_slice(LEFT_FILES);
+        }
+        content.extend_from_slice(path.as_os_str().as_bytes());
+        content.push(0);
+    }
+    std::fs::write(mark, content).map_err(|error| refused_file("write", mark, &error))
+}
+
+/// Tells whether the content of a file is that of a mark.
+pub(in crate::engine) fn is_ready_mark(path: &Path) -> bool {
+    let mut beginning = [0; 10];
+    let read = std::fs::File::open(path).and_then(|mut file| {
+        if file.metadata()?.len() == 0 { Ok(true) } else { file.read_exact(&mut beginning).map(|()| false) }
+    });
+    read.is_ok_and(|is_empty| is_empty || beginning == *LEFT_FILES)
+}
+
+/// Returns what the setup hook left in a worktree. An untracked folder stands for all that is in it.
+pub(super) fn left_by_hook(worktree: &Path) -> Vec<PathBuf> {
+    let mark = std::fs::read(ready_mark(worktree)).unwrap_or_default();
+    let names = mark.strip_prefix(LEFT_FILES.as_slice()).unwrap_or_default();
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
+}
+
+/// Runs a hook in a new worktree, with its output on the screen.
+async fn run_hook(
+    parts: &Arc<Parts>,
+    order: &LaunchOrder,
+    (place, checkout): (&Place, &Checkout),
+    hook: &Path,
+) -> Result<(), LaunchFailure> {
     let task = order.node.id;
     parts.send(Input::Launching { task, step: "running the setup hook".to_owned() });
-    let environment = Environment::new()
-        .with(TASK_MARKER, task.to_string())
-        .with("MXD_PROJECT", parts.project.path.as_os_str())
-        .with("MXD_BRANCH", &place.branch);
+    let environment =
+        parts.environment(task).with("MXD_PROJECT", parts.project.path.as_os_str()).with("MXD_BRANCH", &place.branch);
     let environment = parts.agent_git.environment(environment, std::env::vars_os());
     let id = format!("setup-{}", crate::base::RunId::fresh(&parts.ids));
     let spec = Spec {
@@ -132,6 +259,7 @@ async fn run_hook(parts: &Arc<Parts>, order: &LaunchOrder, place: &Place, from: 
         shown: "setup_worktree.sh".to_owned(),
         head: HOOK_BYTES,
         records: Some(parts.records.clone()),
+        cwd_dir: Some(checkout.handle().map_err(|error| LaunchFailure::Refused(error.to_string()))?),
         ..Spec::new(id, "bash", &place.worktree)
     };
     let started = process::start(spec.arguments([hook.as_os_str()]));
@@ -180,6 +308,7 @@ async fn follow(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) -> I
 fn show(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) {
     let task = order.node.id;
     let text = String::from_utf8_lossy(&process.output().take_pending().bytes).into_owned();
+    let text = known_secrets::mask(&text).into_owned();
     if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
         let step = format!("setup hook: {}", text::headline(line, 80));
         parts.send(Input::Launching { task, step });
@@ -198,5 +327,5 @@ fn output(process: &Process) -> String {
         bytes = glimpse.tail;
     }
     let said = String::from_utf8_lossy(&bytes).into_owned();
-    text::suffix(said.trim_end(), HOOK_BYTES).to_owned()
+    known_secrets::mask(text::suffix(said.trim_end(), HOOK_BYTES)).into_owned()
 }

@@ -8,8 +8,9 @@ use crate::agent::blobs::StoredBlobs;
 use crate::base::{Fault, RunId, TaskId};
 use crate::engine::review::Receipt;
 use crate::git::status;
+use crate::model::fold::SessionState;
 use crate::model::work::Work;
-use crate::process::{self, Environment, Process, Spec, environment::TASK_MARKER};
+use crate::process::{self, Process, Spec};
 use crate::tools::{self, Report};
 
 /// How long a check may take.
@@ -33,7 +34,7 @@ pub(super) async fn checked(parts: &Parts, task: TaskId, path: &Path, command: &
 pub(super) async fn verify(parts: &Parts, task: TaskId, path: &Path, command: &str) -> Result<Receipt, Fault> {
     let (commit, dirty) = standing(parts, path).await?;
     let begun = Instant::now();
-    let environment = Environment::new().with(TASK_MARKER, task.to_string());
+    let environment = parts.environment(task);
     let spec = Spec {
         environment: parts.agent_git.environment(environment, std::env::vars_os()),
         shown: command.to_owned(),
@@ -66,9 +67,23 @@ async fn standing(parts: &Parts, path: &Path) -> Result<(String, bool), Fault> {
 }
 
 async fn last_receipt(parts: &Parts, task: TaskId) -> Option<Receipt> {
+    state(parts, task).await?.work.receipt
+}
+
+/// Returns how many checks of a task in a row have failed in the same way.
+pub(super) async fn failures(parts: &Parts, task: TaskId) -> u32 {
+    state(parts, task).await.map_or(1, |state| state.work.failures.max(1))
+}
+
+/// Tells whether the user accepts a task's work although its check fails.
+pub(super) async fn may_be_unchecked(parts: &Parts, task: TaskId) -> bool {
+    state(parts, task).await.is_some_and(|state| state.grants.unchecked)
+}
+
+async fn state(parts: &Parts, task: TaskId) -> Option<SessionState> {
     let sessions = parts.store.sessions().clone();
     let read = tokio::task::spawn_blocking(move || sessions.active(task).map(|active| active.state()));
-    read.await.ok()?.ok()?.work.receipt
+    read.await.ok()?.ok()
 }
 
 /// Returns what a check said: its beginning and its end, and all of it if that is more.

@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
+use super::setup::left_by_hook;
 use super::{Incoming, Parts, verifying};
 use crate::agent::blobs::StoredBlobs;
 use crate::agent::prepare::{Toolbox, Tools};
-use crate::base::TaskId;
+use crate::base::{TaskId, known_secrets};
 use crate::engine::door::Door;
 use crate::engine::machine::LaunchOrder;
 use crate::engine::profiles::Toolset;
-use crate::engine::tools::{self as orchestration, Access, Clean, Finish};
-use crate::git::{Checkout, hooks, status};
+use crate::engine::tools::{self as orchestration, Access, Clean, FailedCheck, Finish};
+use crate::git::status::{self, ChangeKind, Changed};
+use crate::git::{Checkout, hooks};
 use crate::model::{Live, ToolSpec};
-use crate::process::Environment;
-use crate::process::environment::TASK_MARKER;
 use crate::tools::fence::Hooks;
 use crate::tools::mcp::Missing;
 use crate::tools::{
@@ -54,10 +54,13 @@ pub(super) async fn bench(
     let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(parts.store.blobs().clone()));
     let limits = Limits::default();
     let shown = parts.incoming.clone();
-    let live = move |live: Live| {
+    let live = move |mut live: Live| {
+        if let Live::OutputChunk { text, .. } = &mut live {
+            *text = known_secrets::mask(text).into_owned();
+        }
         let _ = shown.send(Incoming::Live { task, live });
     };
-    let environment = Environment::new().with(TASK_MARKER, task.to_string());
+    let environment = parts.environment(task);
     let checkout = match &order.place {
         Some(place) => parts.worktrees.checkout(&place.worktree).await.map_err(|error| error.to_string())?,
         None => parts.worktrees.main().clone(),
@@ -159,11 +162,8 @@ fn own_tools(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Reg
 /// Returns the fence around a worktree: nothing outside of it can be written, nor what git would run, and what holds keys
 /// cannot even be read.
 fn fence(parts: &Parts, root: &Path, checkout: Checkout) -> std::io::Result<Fence> {
-    let mut fence = Fence::new(root)?.with_git_data(&checkout.git_dir)?.with_git_data(&checkout.common)?;
-    // Also one that is not there yet: the person may write it while the agent works.
-    for secret in &parts.secrets {
-        fence = fence.hide(secret)?;
-    }
+    let fence = Fence::new(root)?.with_git_data(&checkout.git_dir)?.with_git_data(&checkout.common)?;
+    let fence = fence.with_secrets(parts.secrets.clone()).with_staging(&checkout.git_dir);
     Ok(fence.with_hooks(Arc::new(HookFolders { main: parts.worktrees.main().clone(), here: checkout })))
 }
 
@@ -185,6 +185,8 @@ struct Worktree {
     parts: Arc<Parts>,
     task: TaskId,
     path: PathBuf,
+    /// The same as the tree has it: what the setup hook left is noted beside it.
+    place: Option<PathBuf>,
     /// What checks the work in it.
     verify: Option<String>,
 }
@@ -192,7 +194,8 @@ struct Worktree {
 impl Worktree {
     fn new(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Self {
         let verify = order.node.verify.clone().or_else(|| parts.settings.verify.clone());
-        Self { parts: Arc::clone(parts), task: order.node.id, path: root.to_owned(), verify }
+        let place = order.place.as_ref().map(|place| place.worktree.clone());
+        Self { parts: Arc::clone(parts), task: order.node.id, path: root.to_owned(), place, verify }
     }
 }
 
@@ -201,20 +204,28 @@ impl Clean for Worktree {
         Box::pin(async move {
             let said = |error: crate::git::Error| error.to_string();
             let checkout = self.parts.worktrees.checkout(&self.path).await.map_err(said)?;
-            let dirty = status::dirty(&checkout, NAMED_FILES).await.map_err(said)?;
-            let mut files: Vec<String> =
-                dirty.changes.iter().map(|change| change.path.to_string_lossy().into_owned()).collect();
-            if dirty.count() > files.len() {
-                files.push(format!("and {} more", dirty.count() - files.len()));
+            let left = self.place.as_deref().map(left_by_hook).unwrap_or_default();
+            let dirty = status::dirty(&checkout, NAMED_FILES + left.len()).await.map_err(said)?;
+            let is_left = |change: &&Changed| {
+                change.kind == ChangeKind::Untracked && left.iter().any(|left| change.path.starts_with(left))
+            };
+            let count = dirty.count() - dirty.changes.iter().filter(is_left).count();
+            let own = dirty.changes.iter().filter(|change| !is_left(change)).take(NAMED_FILES);
+            let mut files: Vec<String> = own.map(|change| change.path.to_string_lossy().into_owned()).collect();
+            if count > files.len() {
+                files.push(format!("and {} more", count - files.len()));
             }
             Ok(files)
         })
     }
 
-    fn verify(&self) -> BoxFuture<'_, Option<String>> {
+    fn verify(&self) -> BoxFuture<'_, Option<FailedCheck>> {
         Box::pin(async move {
             let command = self.verify.as_deref()?;
             let path = &self.path;
+            if verifying::may_be_unchecked(&self.parts, self.task).await {
+                return None;
+            }
             match verifying::checked(&self.parts, self.task, path, command).await {
                 Ok(receipt) if receipt.passed() => None,
                 Ok(receipt) => {
@@ -222,9 +233,13 @@ impl Clean for Worktree {
                         || "did not come to its end".to_owned(),
                         |code| format!("failed with exit code {code}"),
                     );
-                    Some(format!("the project's check `{command}` {how}. What it said:\n{}", receipt.output))
+                    let wrong = format!("the project's check `{command}` {how}. What it said:\n{}", receipt.output);
+                    Some(FailedCheck { wrong, in_a_row: verifying::failures(&self.parts, self.task).await })
                 }
-                Err(fault) => Some(format!("the project's check `{command}` could not be run: {fault}")),
+                Err(fault) => {
+                    let wrong = format!("the project's check `{command}` could not be run: {fault}");
+                    Some(FailedCheck { wrong, in_a_row: 1 })
+                }
             }
         })
     }

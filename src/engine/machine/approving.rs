@@ -1,31 +1,57 @@
-//! Tool servers that a repository brings along: the person is asked about each, once. The question is the root's; its id
-//! follows from the entry, so a restart asks nothing twice and a changed entry asks anew.
+//! Tool servers that a repository brings along, and servers whose tools changed: the user is asked about each, once. The
+//! question is the root's; its id follows from the entry or the list, so a restart asks nothing twice and a change asks
+//! anew.
 
-use crate::base::{AskId, Fault, TaskId};
+use crate::base::{AskId, Fault, TaskId, Timestamp};
 use crate::engine::machine::asking::one_of_its_choices;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Unapproved};
-use crate::model::ask::AskMode;
+use crate::model::ask::{Approval, AskMode};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
 use crate::model::{Answer, Ask, AskKind};
+use crate::tools::mcp::ToolChange;
 
 const APPROVE: &str = "Let it start";
 const DECLINE: &str = "Leave it out";
+const ACCEPT_TOOLS: &str = "Use the new list";
+const KEEP_TOOLS: &str = "Keep the accepted list";
 
 /// What the person decided, on its way into the settings.
 #[derive(Debug)]
 pub(super) struct Decision {
-    task: TaskId,
-    ask: AskId,
-    answer: Answer,
-    command: Ticket,
+    pub(super) task: TaskId,
+    pub(super) ask: AskId,
+    pub(super) answer: Answer,
+    pub(super) command: Ticket,
+    pub(super) approval: Approval,
+    pub(super) approved: bool,
+}
+
+/// Returns the id of the question about an entry or a list with this hash. It has no time of its own: it is older than
+/// everything.
+fn ask_id(hash: &str) -> Option<AskId> {
+    let bits = u128::from_str_radix(hash.get(..32)?, 16).ok()?;
+    Some(AskId::from_ulid((bits >> 8).into()))
 }
 
 impl Unapproved {
-    /// Returns the id of the question about this entry. It has no time of its own: it is older than everything.
-    fn ask(&self) -> Option<AskId> {
-        let bits = u128::from_str_radix(self.hash.get(..32)?, 16).ok()?;
-        Some(AskId::from_ulid((bits >> 8).into()))
+    fn question(&self) -> (String, String) {
+        let question = format!("The repository asks for the tool server \"{}\". Let it start?", self.name);
+        let detail = format!(
+            "{}\n\nIt runs as you do, outside of any sandbox. A change of its entry asks again.",
+            self.entry.join("\n")
+        );
+        (question, detail)
     }
+}
+
+fn question_about_tools(change: &ToolChange) -> (String, String) {
+    let question = format!("The tool server \"{}\" changed its tools. Use the new list?", change.server);
+    let detail = format!(
+        "{}\n\nAgents read these descriptions as instructions. Until you decide, tools keep the description that you \
+         accepted, and new tools are left out.",
+        change.lines.join("\n")
+    );
+    (question, detail)
 }
 
 impl Machine {
@@ -37,8 +63,16 @@ impl Machine {
         if self.limits.hold || undone {
             return;
         }
-        let servers = self.ground.servers.clone();
-        let wanted: Vec<AskId> = servers.iter().filter_map(Unapproved::ask).collect();
+        let of_servers = self.ground.servers.iter().map(|server| (&server.hash, server.question(), [APPROVE, DECLINE]));
+        let of_tools = self.ground.changed_tools.iter();
+        let of_tools = of_tools.map(|change| (&change.hash, question_about_tools(change), [ACCEPT_TOOLS, KEEP_TOOLS]));
+        let wanted: Vec<_> = of_servers
+            .chain(of_tools)
+            .filter_map(|(hash, (question, detail), choices)| {
+                let ask = self.new_ask(AskKind::McpApproval, question, detail, &choices);
+                Some(Ask { id: ask_id(hash)?, mode: AskMode::Continues, ..ask })
+            })
+            .collect();
         let open: Vec<AskId> = self
             .lives
             .get(&root)
@@ -47,20 +81,19 @@ impl Machine {
             .filter(|ask| ask.kind == AskKind::McpApproval)
             .map(|ask| ask.id)
             .collect();
+        self.server_asks.extend(&open);
         let mut bodies: Vec<Body> = Vec::new();
-        for id in open.iter().filter(|id| !wanted.contains(id)) {
-            let reason = "the repository no longer asks for it like this, or it is decided".to_owned();
-            bodies.push(AskWithdrawn { id: *id, reason }.into());
+        // An answer that is being written down takes its question back by itself.
+        let is_gone = |id: &AskId| wanted.iter().all(|ask| ask.id != *id) && !self.answering.contains(id);
+        for id in open.into_iter().filter(is_gone) {
+            let reason = "what it asks about has changed, or is decided".to_owned();
+            bodies.push(AskWithdrawn { id, reason }.into());
+            self.server_asks.remove(&id);
         }
-        for server in servers {
-            let Some(id) = server.ask().filter(|id| !open.contains(id)) else { continue };
-            let question = format!("The repository asks for the tool server \"{}\". Let it start?", server.name);
-            let detail = format!(
-                "{}\n\nIt runs as you do, outside of any sandbox. A change of its entry asks again.",
-                server.entry.join("\n")
-            );
-            let ask = self.new_ask(AskKind::McpApproval, question, detail, &[APPROVE, DECLINE]);
-            bodies.push(Ask { id, mode: AskMode::Continues, ..ask }.into());
+        for ask in wanted {
+            if self.server_asks.insert(ask.id) {
+                bodies.push(ask.into());
+            }
         }
         if !bodies.is_empty() {
             self.append(root, bodies, Pending::Nothing);
@@ -69,10 +102,13 @@ impl Machine {
 
     /// Writes the answer about a server into the settings first: what the session says is then already so.
     pub(super) fn decide(&mut self, command: Ticket, task: TaskId, ask: &Ask, answer: Answer) -> Result<(), Fault> {
-        let server = self.ground.servers.iter().find(|server| server.ask() == Some(ask.id));
-        let Some(hash) = server.map(|server| server.hash.clone()) else {
-            return Err(Fault::user("the repository asks for another entry by now, so this answer is for nothing")
-                .hint("`mxd mcp list` shows what it asks for"));
+        let servers = self.ground.servers.iter().map(|server| &server.hash);
+        let lists = self.ground.changed_tools.iter().map(|change| &change.hash);
+        let Some(hash) = servers.chain(lists).find(|hash| ask_id(hash) == Some(ask.id)).cloned() else {
+            return Err(Fault::user(
+                "the repository or the server asks for something else by now: nothing was changed",
+            )
+            .hint("`mxd mcp list` shows what it asks for"));
         };
         let approved = match answer.choice {
             Some(0) => true,
@@ -81,22 +117,26 @@ impl Machine {
         };
         self.answering.insert(ask.id);
         let ticket = self.number();
-        self.pending.insert(ticket, Pending::Decision(Decision { task, ask: ask.id, answer, command }));
-        self.out.push(Effect::Decide { ticket, hash, approved });
+        let approval = Approval::McpServer { hash };
+        let decision = Decision { task, ask: ask.id, answer, command, approval: approval.clone(), approved };
+        self.pending.insert(ticket, Pending::Decision(decision));
+        self.out.push(Effect::Decide { ticket, task, approval, approved });
         Ok(())
     }
 
-    pub(super) fn decided(&mut self, ticket: Ticket, result: Result<(), String>) {
-        let Some(Pending::Decision(Decision { task, ask, answer, command })) = self.pending.remove(&ticket) else {
-            return;
-        };
+    pub(super) fn decided(&mut self, now: Timestamp, ticket: Ticket, result: Result<(), String>) {
+        let Some(Pending::Decision(decision)) = self.pending.remove(&ticket) else { return };
+        let Decision { task, ask, answer, command, approval, approved } = decision;
         if let Err(reason) = result {
             self.answering.remove(&ask);
             return self.out.push(Effect::Reply { ticket: command, result: Err(Fault::environment(reason)) });
         }
-        self.ground.servers.retain(|server| server.ask() != Some(ask));
+        self.ground.servers.retain(|server| ask_id(&server.hash) != Some(ask));
+        self.ground.changed_tools.retain(|change| ask_id(&change.hash) != Some(ask));
+        self.server_asks.remove(&ask);
         let reason = "the settings have the answer".to_owned();
         let bodies = vec![AskAnswered { id: ask, answer }.into(), AskWithdrawn { id: ask, reason }.into()];
         self.append(task, bodies, Pending::Answer { task, ask, ticket: Some(command) });
+        self.approval_decided(now, approval, approved);
     }
 }

@@ -49,6 +49,7 @@ impl Machine {
             mode: AskMode::Blocks,
             deadline: None,
             tool_call: None,
+            approval: None,
         }
     }
 
@@ -59,7 +60,7 @@ impl Machine {
         let question = format!("\"{title}\" {failed}{RETRY_QUESTION}");
         let ask = self.new_ask(AskKind::LaunchFailed, question, reason.to_owned(), &[RETRY, CANCEL]);
         let id = failure_id(ask.id);
-        self.append(task, vec![ask.into()], Pending::Nothing);
+        self.append(task, vec![ask.into()], Pending::Question(task));
         if self.is_settled_below(task) {
             self.announce(now, task, Verdict::Failed, format!("It {failed}: {}", without_hints(reason)), id);
         }
@@ -125,9 +126,18 @@ impl Machine {
         if ask.kind == AskKind::McpApproval {
             return self.decide(ticket, task, &ask, answer);
         }
+        if ask.kind == AskKind::Approval {
+            return self.answer_approval(ticket, task, &ask, answer);
+        }
         // Nobody reads these words: a "no" must not be taken for a "try again".
-        if matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook) && answer.choice.is_none() {
+        if matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit)
+            && answer.choice.is_none()
+        {
             return Err(one_of_its_choices(&ask));
+        }
+        if ask.kind == AskKind::TaskLimit {
+            self.answer_task_limit(now, ticket, task, &ask, answer);
+            return Ok(());
         }
         self.record_answer(now, task, &ask, answer, Some(ticket));
         Ok(())
@@ -165,7 +175,10 @@ impl Machine {
             | AskKind::TurnLimit
             | AskKind::ModelStopped
             | AskKind::CompactionFailed
+            | AskKind::CheckFailed
             | AskKind::McpApproval
+            | AskKind::TaskLimit
+            | AskKind::Approval
             | AskKind::Review => self.append(task, vec![answered], then),
         }
     }
@@ -179,8 +192,8 @@ impl Machine {
         let Some(decision) = life.state.decisions.iter().find(|decision| decision.ask.id == answered.id) else {
             return;
         };
-        // Work that was looked at counts; nobody has to be woken for that.
-        if decision.ask.kind == AskKind::Review {
+        // Work that was looked at counts, and what was approved is in the settings; nobody has to be woken for that.
+        if matches!(decision.ask.kind, AskKind::Review | AskKind::McpApproval | AskKind::Approval) {
             return;
         }
         if !is_cancel(&decision.answer) {

@@ -4,15 +4,33 @@ use crate::base::{TaskId, Timestamp};
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::stopping::was_stopped;
-use crate::engine::machine::{Life, Machine};
+use crate::engine::machine::{Actor, Asker, Life, Machine};
 use crate::model::fold::SessionState;
 use crate::model::live::Activity;
+use crate::model::task::{EditedBy, Status};
 use crate::model::{Ask, AskKind};
 
 impl Machine {
     fn could_not_start(&self, task: TaskId) -> bool {
         let asks = self.lives.get(&task).map(|life| life.state.asks.iter());
         asks.is_some_and(|mut asks| asks.any(|ask| ask.kind == AskKind::LaunchFailed))
+    }
+
+    /// Sends the first message to a task that was made to begin at once, if its creation was cut short: the tree has it,
+    /// its session has nothing.
+    pub(super) fn finish_start(&mut self, now: Timestamp, task: TaskId) {
+        let is_untouched = |state: &SessionState| !state.is_ended() && !state.replies.has_heard();
+        let Some(node) = self.tree.get(task).filter(|node| node.starting && node.status == Status::Pending) else {
+            return;
+        };
+        if self.limits.hold || node.half_made || !self.state(task).is_none_or(is_untouched) {
+            return;
+        }
+        let by = match (node.edited_by, node.parent) {
+            (EditedBy::Agent, Some(above)) => Actor::Agent(above),
+            (EditedBy::Agent | EditedBy::User, _) => Actor::Person,
+        };
+        self.begin_work(now, Asker::Round, task, task, by);
     }
 
     pub(super) fn boot(&mut self, now: Timestamp, sessions: Vec<(TaskId, SessionState)>) {
@@ -43,6 +61,7 @@ impl Machine {
             self.reconsider(now, task);
             // A crash may have come between a summary and the tree that says that it was only that.
             self.finish_again(now, task);
+            self.finish_start(now, task);
         }
         self.finish_rounds(now);
         self.ask_about_servers();

@@ -212,7 +212,7 @@ impl Machine {
         };
         let goes_on = !life.state.asks.is_empty()
             || !life.state.decisions.is_empty()
-            || life.state.messages.iter().any(|message| message.from.wakes());
+            || life.state.messages.iter().any(|message| life.state.is_called_by(message));
         let verdict = life.state.turns.last_exit.as_ref().and_then(verdict);
         let (Some(verdict), false, Some(Status::InProgress)) = (verdict, goes_on, self.status(task)) else { return };
         if self.declared(task).is_some() {

@@ -81,8 +81,8 @@ impl Machine {
         plan: Plan,
         then: Pending,
     ) {
-        // What the person says after having stopped a task must not look as if it had been said before.
-        if plan.line == InLine::First && self.is_being_stopped(to) {
+        // What the user says after a stop, or an answer that may be one, must not look as if it had been said before.
+        if plan.line == InLine::First && self.is_deciding(to) {
             return self.life(to).later.push(Later { with, message, plan, then });
         }
         self.plans.insert(message.id, plan);
@@ -92,10 +92,12 @@ impl Machine {
 
     /// Says what had to wait until a task was stopped.
     pub(super) fn say_what_waited(&mut self, task: TaskId) {
-        if self.is_being_stopped(task) {
+        if self.is_deciding(task) {
             return;
         }
-        for Later { with, message, plan, mut then } in std::mem::take(&mut self.life(task).later) {
+        // A task that is gone meanwhile must not be made known again.
+        let waited = self.lives.get_mut(&task).map(|life| std::mem::take(&mut life.later)).unwrap_or_default();
+        for Later { with, message, plan, mut then } in waited {
             // Ids are compared with those of events: only now is it known which of them come before.
             let message = Message { id: MessageId::fresh(&self.ids), ..message };
             if let Pending::Reply(_, Outcome::Sent(id)) = &mut then {
@@ -113,7 +115,11 @@ impl Machine {
 
     pub(super) fn appended(&mut self, now: Timestamp, ticket: Ticket) {
         let pending = match self.pending.remove(&ticket) {
-            Some(Pending::Begin(_, then)) => Some(*then),
+            Some(Pending::Begin(task, then)) => {
+                self.life(task).first_message = None;
+                self.disk_took(task);
+                Some(*then)
+            }
             pending => pending,
         };
         if let Some(
@@ -132,14 +138,17 @@ impl Machine {
             Some(Pending::Completion(task)) => self.told_above(task),
             Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Ok(String::new())),
             Some(Pending::Halt(task)) => self.halted(now, task),
-            Some(Pending::Answer { ask, ticket, .. }) => {
+            Some(Pending::Answer { task, ask, ticket }) => {
                 self.answering.remove(&ask);
                 let reply = |ticket| Effect::Reply { ticket, result: Ok(Outcome::Done) };
                 self.out.extend(ticket.map(reply));
+                self.say_what_waited(task);
             }
             Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
             Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
             Some(Pending::Letter(id)) => drop(self.plans.remove(&id)),
+            Some(Pending::Approval(ask)) => drop(self.approving.remove(&ask)),
+            Some(Pending::TaskLimit(task, ticket, words)) => self.task_limit_asked(task, ticket, words),
             Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
             Some(Pending::Recall(..) | Pending::Decision(_) | Pending::Begin(..)) => {}
             Some(Pending::WriteDown(then)) => self.saved(now, *then),
@@ -151,11 +160,36 @@ impl Machine {
             Some(Pending::Begin(task, then)) => (Some(*then), Some(task)),
             pending => (pending, None),
         };
+        let pending = match (made, pending) {
+            // An agent that made a task goes on without it; the task begins when the disk takes its first message.
+            (Some(task), Some(Pending::Respond(ticket, _))) => {
+                let title = self.named(task);
+                let words = format!(
+                    "Created task {task} {title}. Its first message could not be written yet ({reason}); that is tried again \
+                     until it can, and then the task starts. Do not create it again."
+                );
+                self.out.push(Effect::Respond { ticket, result: Ok(words) });
+                return self.begin_later(now, task, reason);
+            }
+            (Some(task), Some(Pending::Nothing)) => return self.begin_later(now, task, reason),
+            (Some(task), pending) => {
+                self.life(task).first_message = None;
+                pending
+            }
+            (None, pending) => pending,
+        };
         let fault = || match made {
             Some(task) => Fault::environment(format!("the task {task} was made, but was not told to begin: {reason}"))
-                .hint("send it a message to start it"),
+                .hint("it is tried again by itself; or send it a message to start it"),
             None => Fault::environment(format!("nothing was done: {reason}")),
         };
+        // Its tree says that it begins: it is sent its first message when the disk takes it.
+        if let Some(task) = made.filter(|task| self.tree.get(*task).is_some()) {
+            match &pending {
+                Some(Pending::Reply(..) | Pending::Respond(..)) => self.try_again_later(now, task),
+                _ => return self.disk_refused(now, task, "its first message could not be written", reason),
+            }
+        }
         match pending {
             Some(Pending::Reply(ticket, _)) => self.out.push(Effect::Reply { ticket, result: Err(fault()) }),
             Some(Pending::Respond(ticket, _)) => {
@@ -171,9 +205,11 @@ impl Machine {
                 if self.pending_ask(task, ask).is_some_and(|ask| ask.deadline.is_some_and(|deadline| deadline <= now)) {
                     self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
                 }
+                self.say_what_waited(task);
             }
             Some(Pending::Answer { task, ask, ticket: None }) => {
                 self.answering.remove(&ask);
+                self.say_what_waited(task);
                 self.say_refused(task, "the answer to a question could not be kept", reason);
                 self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
             }
@@ -185,9 +221,35 @@ impl Machine {
                 self.plans.remove(&id);
                 self.not_kept(reason);
             }
+            Some(Pending::Approval(ask)) => {
+                self.approving.remove(&ask);
+                self.not_kept(reason);
+            }
+            Some(Pending::TaskLimit(task, ticket, _)) => self.task_limit_asked(task, ticket, fault().to_string()),
             Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..)) | None => self.not_kept(reason),
             Some(Pending::Decision(_) | Pending::Begin(..)) => self.not_kept(reason),
         }
+    }
+
+    /// Delivers the message that begins a task. Until the disk has taken it, it is tried again.
+    pub(super) fn deliver_first(&mut self, task: TaskId, message: Message, plan: Plan, then: Pending) {
+        self.life(task).first_message = Some(Box::new((message.clone(), plan)));
+        self.deliver(task, message, plan, Pending::Begin(task, Box::new(then)));
+    }
+
+    fn begin_later(&mut self, now: Timestamp, task: TaskId, reason: &str) {
+        let what = format!("the first message of {} could not be written", self.named(task));
+        self.disk_refused(now, task, &what, reason);
+    }
+
+    /// Tries again to begin a task. Tells whether it was waiting for that.
+    pub(super) fn begin_again(&mut self, task: TaskId) -> bool {
+        let first = self.lives.get_mut(&task).and_then(|life| life.first_message.take());
+        let Some((message, plan)) = first.map(|first| *first) else { return false };
+        self.plans.remove(&message.id);
+        let message = Message { id: MessageId::fresh(&self.ids), ..message };
+        self.deliver_first(task, message, plan, Pending::Nothing);
+        true
     }
 
     fn not_kept(&mut self, reason: &str) {
@@ -213,7 +275,12 @@ impl Machine {
                 }
             }
             Body::AskAnswered(answered) => self.ask_answered(now, task, answered, event),
-            Body::RunEnded(_) => self.complete_if_done(now, task),
+            Body::RunEnded(_) => {
+                let life = self.life(task);
+                life.leaving = event.run.is_some() && life.run.is_some();
+                self.complete_if_done(now, task);
+            }
+            Body::TurnEnded(_) => self.life(task).created = 0,
             Body::DoneNotified(notified) => self.settle_completion(now, task, notified),
             Body::SessionConfig(config) => self.life(task).model = Some(config.model.clone()),
             Body::Work(Work::Approved { .. }) => self.complete_if_done(now, task),
@@ -231,7 +298,6 @@ impl Machine {
             | Body::ToolCall(_)
             | Body::ToolResult(_)
             | Body::Usage(_)
-            | Body::TurnEnded(_)
             | Body::CompactStarted(_)
             | Body::CompactMarker(_)
             | Body::ForkMarker(_)

@@ -1,5 +1,6 @@
 //! Changes to the tree: one function each, for agent and person alike. Who made a change is the only difference.
 
+mod deferring;
 mod removing;
 mod restoring;
 mod steps;
@@ -13,6 +14,7 @@ use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
+pub(super) use deferring::Deferred;
 pub(super) use steps::Continuation;
 
 /// What a title may have.
@@ -35,7 +37,7 @@ impl Actor {
 
 impl Machine {
     /// An agent changes only what is below its own task.
-    fn may_change(&self, actor: Actor, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn may_change(&self, actor: Actor, task: TaskId) -> Result<(), Fault> {
         self.node(task)?;
         match actor {
             Actor::Person => Ok(()),
@@ -99,13 +101,19 @@ impl Machine {
         self.not_in_between(parent)?;
         let deepest = self.limits.max_depth as usize;
         if self.tree.depth(parent) >= deepest {
-            return Err(Fault::user(format!(
+            let fault = Fault::user(format!(
                 "\"{}\" is {} below the root, and tasks may not go deeper",
                 above.title,
                 text::count(deepest, "level", "levels")
-            ))
-            .hint("make it a sibling instead")
-            .hint("or allow more: `mxd config set maxDepth N`"));
+            ));
+            return Err(match actor {
+                Actor::Person => {
+                    fault.hint("make it a sibling instead").hint("or allow more: `mxd config set maxDepth N`")
+                }
+                Actor::Agent(_) => {
+                    fault.hint("do the work yourself, or tell the task above that it needs a task of its own")
+                }
+            });
         }
         if draft.recurring != Recurring::None && actor != Actor::Person && actor != Actor::Agent(self.tree.root_id()) {
             return Err(Fault::user("only the root may make recurring tasks"));
@@ -118,16 +126,22 @@ impl Machine {
         }
         let title = checked_title(&draft.title)?;
         let chosen = self.profiles.choose(draft.profile.as_deref())?;
-        let (profile, budget) = (chosen.full_name(), chosen.budget_within(self.limits.budget));
+        let profile = chosen.full_name();
+        if let (Actor::Agent(_), Some(budget)) = (actor, draft.budget) {
+            self.check_agent_budget(budget, &profile, parent)?;
+        }
         let id = TaskId::fresh(&self.ids);
         let node = TaskNode {
             description: draft.description.trim().to_owned(),
             status: if start == Start::Draft { Status::Draft } else { Status::Pending },
-            budget: draft.budget.or(budget),
+            budget: draft.budget,
+            budget_by: draft.budget.map(|_| actor.editor()),
             edited_by: actor.editor(),
             recurring: draft.recurring,
             round: (draft.recurring != Recurring::None && start == Start::Now).then_some(now),
             colour: draft.colour,
+            // A recurring task has its round to say so.
+            starting: draft.recurring == Recurring::None && start == Start::Now,
             ..TaskNode::new(id, title.clone(), profile, now)
         };
         self.tree.insert(node, parent)?;
@@ -142,12 +156,14 @@ impl Machine {
 
     /// Gives a new task its first message, once the tree knows it.
     pub(super) fn begin_work(&mut self, now: Timestamp, asker: Asker, task: TaskId, above: TaskId, by: Actor) {
+        let recurs = self.tree.get(task).is_some_and(|node| node.recurring != Recurring::None);
         let words = match asker {
-            Asker::Command(_) | Asker::Request(_) => message::BEGIN,
-            Asker::Round => self.round_words(task),
+            Asker::Round if recurs => self.round_words(task),
+            _ if self.state(task).is_some_and(|state| state.turns.voice.is_some()) => message::GO_ON_FROM_FORK,
+            Asker::Command(_) | Asker::Request(_) | Asker::Round => message::BEGIN,
         };
         let from = match (by, asker) {
-            (_, Asker::Round) => Source::Notice,
+            (_, Asker::Round) if recurs => Source::Notice,
             (Actor::Person, _) => Source::User,
             (Actor::Agent(own), _) => {
                 let title = self.tree.get(own).map(|node| node.title.clone()).unwrap_or_default();
@@ -166,7 +182,7 @@ impl Machine {
             Asker::Round => Pending::Nothing,
         };
         let plan = if by == Actor::Person { Plan::of_person(SendMode::Steer) } else { Plan::default() };
-        self.deliver(task, message, plan, Pending::Begin(task, Box::new(then)));
+        self.deliver_first(task, message, plan, then);
     }
 
     fn place_before(&mut self, parent: TaskId, task: TaskId, before: TaskId) {
@@ -200,6 +216,11 @@ impl Machine {
                     .hint("say how it does: --recurring reset, or --recurring continue"));
             }
         }
+        if let Actor::Agent(_) = actor
+            && let Some(budget) = changes.budget
+        {
+            self.may_change_budget(node, budget)?;
+        }
         let title = changes.title.as_deref().map(checked_title).transpose()?;
         if let Some(draft) = changes.draft
             && !matches!(node.status, Status::Draft | Status::Pending)
@@ -220,7 +241,12 @@ impl Machine {
             if let Some(description) = &changes.description {
                 description.trim().clone_into(&mut node.description);
             }
-            node.budget = changes.budget.unwrap_or(node.budget);
+            if let Some(budget) = changes.budget {
+                node.budget = budget;
+                node.budget_by = Some(actor.editor());
+                // The file of a recurring task is about to say the same.
+                node.round_budget = budget.filter(|_| node.recurring != Recurring::None);
+            }
             node.colour = changes.colour.unwrap_or(node.colour);
             node.recurring = changes.recurring.unwrap_or(node.recurring);
             if let Some(verify) = &changes.verify {
@@ -228,7 +254,7 @@ impl Machine {
                     verify.as_ref().map(|command| command.trim().to_owned()).filter(|command| !command.is_empty());
             }
             match changes.draft {
-                Some(true) => node.status = Status::Draft,
+                Some(true) => (node.status, node.starting) = (Status::Draft, false),
                 Some(false) => node.status = Status::Pending,
                 None => {}
             }

@@ -102,6 +102,10 @@ impl Machine {
     fn tell_of_rest(&mut self, now: Timestamp, task: TaskId) {
         let Some(node) = self.tree.get(task) else { return };
         let Some(above) = node.parent.filter(|_| node.status == Status::InProgress) else { return };
+        // Whoever has finished is not woken by a notice: the user, who woke this one, sees that it sleeps.
+        if matches!(self.status(above), Some(Status::Passed | Status::Failed | Status::Closed)) {
+            return;
+        }
         let Some(life) = self.lives.get(&task) else { return };
         let waits = life.run.is_some()
             || self.queue.contains(&task)

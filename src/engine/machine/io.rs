@@ -9,12 +9,14 @@ use crate::agent::machine::Delivery;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
 use crate::config::recurring::{Facts, PlanChange};
 use crate::engine::command::{Command, OnConflict, Outcome};
+use crate::engine::machine::Approvals;
 use crate::engine::reading::Spot;
 use crate::engine::recall::Recalled;
 use crate::engine::request::Request;
 use crate::engine::review::{Conflict, Extent, How, Landing, Receipt};
 use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Notice;
+use crate::model::ask::Approval;
 use crate::model::event::{Body, BudgetScope, Event, InterruptReason};
 use crate::model::fold::SessionState;
 use crate::model::message::Message;
@@ -22,6 +24,7 @@ use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 use crate::model::work::{Aim, Moving, Rewound};
 use crate::model::{Live, Project};
+use crate::tools::mcp::ToolChange;
 
 /// A number that joins a question with its answer.
 pub type Ticket = u64;
@@ -31,11 +34,15 @@ pub type Ticket = u64;
 pub struct Limits {
     /// How far below the root tasks may be.
     pub max_depth: u32,
+    /// How many open tasks there may be before an agent that creates one more waits for the user's answer.
+    pub max_tasks: u32,
+    /// How many tasks an agent may create in one turn before it waits for the user's answer.
+    pub max_tasks_per_turn: u32,
     /// How many agents may work at once.
     pub max_running: u32,
     /// When a question with a default answers itself.
     pub clarify_timeout: Option<std::time::Duration>,
-    /// What a new task may cost.
+    /// What a task may cost for which the user has said nothing else.
     pub budget: Option<MicroUsd>,
     /// What the whole project may cost from now on.
     pub project_budget: Option<MicroUsd>,
@@ -51,6 +58,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_depth: 3,
+            max_tasks: 200,
+            max_tasks_per_turn: 20,
             max_running: 8,
             clarify_timeout: None,
             budget: None,
@@ -72,6 +81,10 @@ pub struct Ground {
     pub model: Option<String>,
     /// The tool servers that the repository asks for and nobody has decided about.
     pub servers: Vec<Unapproved>,
+    /// What the user has decided about everything else that needs their word.
+    pub approvals: Approvals,
+    /// The tool servers whose list of tools is not the one that the user accepted.
+    pub changed_tools: Vec<ToolChange>,
 }
 
 /// A tool server that the repository asks for.
@@ -113,6 +126,10 @@ pub enum Input {
     Observed {
         task: TaskId,
         event: Box<Event>,
+    },
+    /// The lists of tools that wait for a decision are other ones now.
+    ToolsChanged {
+        changes: Vec<ToolChange>,
     },
     /// An append was carried out; its events were observed before.
     Appended {
@@ -172,7 +189,7 @@ pub enum Input {
         ticket: Ticket,
         result: Result<Vec<Recalled>, String>,
     },
-    /// What the person decided about a tool server is in the settings, or could not be written.
+    /// What the user decided is in the settings, or could not be written.
     Decided {
         ticket: Ticket,
         result: Result<(), String>,
@@ -186,10 +203,10 @@ pub enum Input {
         facts: Box<Facts>,
         session: Box<SessionState>,
     },
-    /// The files of recurring tasks are as they were to be, or not.
+    /// The files of recurring tasks are as they were to be, or not. The hash is that of a file that was written.
     WrittenDown {
         ticket: Ticket,
-        result: Result<(), String>,
+        result: Result<Option<String>, String>,
     },
     /// Another project's root says something.
     FromProject {
@@ -209,6 +226,8 @@ pub enum LaunchFailure {
     Disk(String),
     /// The worktree's setup hook did not succeed.
     SetupHook { exit: String, output: String },
+    /// The user has not decided whether this setup hook may run.
+    UnapprovedHook { hash: String, script: String },
     /// The person stopped it.
     Cancelled,
 }
@@ -312,12 +331,18 @@ pub enum Effect {
         ticket: Ticket,
         change: PlanChange,
     },
-    /// Write down what the person decided about a tool server, and let it start if they approve it. Answered by
+    /// Write down what the user decided, and do what follows from it outside of the machine. Answered by
     /// [`Input::Decided`].
     Decide {
         ticket: Ticket,
-        hash: String,
+        /// The task whose question it was.
+        task: TaskId,
+        approval: Approval,
         approved: bool,
+    },
+    /// Remove a letter of a project whose messages the user does not want.
+    DiscardLetter {
+        message: MessageId,
     },
     Wake {
         timer: Timer,
@@ -366,6 +391,8 @@ pub struct LaunchOrder {
     /// Every limit that applies, with what was spent of it.
     pub accounts: Vec<AccountOrder>,
     pub hook: Hook,
+    /// What the user decided about setup hooks.
+    pub approvals: Approvals,
     /// Where its shell stood at last: below its folder, or an absolute path. Nothing: at the top of it.
     pub cwd: Option<String>,
 }

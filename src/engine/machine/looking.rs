@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::agent::resume;
 use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
@@ -24,7 +25,7 @@ impl Machine {
     /// Returns what there is to see of the project itself.
     pub fn project(&self) -> ProjectView {
         ProjectView {
-            budget: self.limits.project_budget,
+            budget: self.limits.project_budget.or_else(|| self.budget_of(self.tree.root())),
             model: self.ground.model.clone(),
             profiles: self.profiles.views(),
             ..ProjectView::of(&self.ground.project, self.limits.max_running)
@@ -39,7 +40,8 @@ impl Machine {
 
     /// Returns what there is to see of one task.
     pub fn view(&self, task: TaskId) -> Option<TaskView> {
-        let node = self.tree.get(task)?.clone();
+        let node = self.tree.get(task)?;
+        let node = TaskNode { budget: self.budget_of(node), ..node.clone() };
         let Some(life) = self.lives.get(&task) else {
             return Some(TaskView::of(node));
         };
@@ -132,6 +134,11 @@ impl Machine {
             Some(Run::Launching { .. }) => {
                 Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
             }
+            Some(run @ Run::Alive { .. }) if run.is_asleep() && life.state.asks.is_empty() => {
+                let process = life.state.background.iter().next()?;
+                let yielded = matches!(resume::of(&life.state), resume::Resume::PendingYield { .. });
+                Some(Wait::Process { command: process.command.clone(), yielded })
+            }
             Some(Run::Alive { .. }) => life.word.filter(|_| life.silent).map(|since| Wait::Silence { since }),
             None => {
                 let wait = stall::wait(&self.tree, task, &|task| self.rest(task));
@@ -173,6 +180,8 @@ impl Machine {
             stall::Rest::AsksPerson
         } else if self.is_stopped(task) {
             stall::Rest::Stopped
+        } else if self.waits_for_hook(task) {
+            stall::Rest::AsksPerson
         } else {
             stall::Rest::Asleep
         }

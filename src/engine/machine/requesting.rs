@@ -4,11 +4,11 @@ use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::{Changes, Draft, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::{Actor, Asker, Effect, Machine, Pending, Ticket};
-use crate::engine::request::Request;
+use crate::engine::request::{self, Request};
 use crate::engine::tree_text;
 use crate::model::event::Verdict;
 use crate::model::message::Source;
-use crate::model::task::Status;
+use crate::model::task::{Status, TaskNode};
 use crate::model::{Ask, AskKind};
 
 impl Machine {
@@ -34,13 +34,22 @@ impl Machine {
                 };
                 let draft = Draft { title, description, profile, budget, colour, recurring, schedule };
                 let parent = parent.map_or(Ok(own), |parent| self.resolve(&parent));
-                parent.and_then(|parent| self.create(now, asker, actor, parent, None, &draft, start).map(|_| ()))
+                let parent = parent.and_then(|parent| self.is_inside(own, parent).map(|()| parent));
+                match parent {
+                    Ok(_) if !self.may_create(ticket, own) => Ok(()),
+                    Ok(parent) => {
+                        let created = self.create(now, asker, actor, parent, None, &draft, start);
+                        created.map(|_| self.life(own).created += 1)
+                    }
+                    Err(fault) => Err(fault),
+                }
             }
             Request::UpdateTask { task, title, description, budget, colour, draft } => {
                 let (budget, colour) = (budget.map(Some), colour.map(Some));
                 let changes = Changes { title, description, budget, colour, draft, ..Changes::default() };
                 self.resolve(&task).and_then(|task| self.update(now, asker, actor, task, &changes))
             }
+            Request::StopTask { task } => self.resolve(&task).and_then(|task| self.stop_below(ticket, actor, task)),
             Request::CloseTask { task } => self.resolve(&task).and_then(|task| self.close(now, asker, actor, task)),
             Request::DeleteTask { task } => self.resolve(&task).and_then(|task| self.delete(now, asker, actor, task)),
             Request::ResetTask { task } => self.resolve(&task).and_then(|task| self.reset(now, asker, actor, task)),
@@ -61,7 +70,8 @@ impl Machine {
                 })
             }
             Request::GetTask { task } => self.resolve(&task).map(|task| {
-                let text = self.tree.get(task).map(|node| tree_text::card(&self.tree, node, self.facts(task)));
+                let node = self.tree.get(task).map(|node| TaskNode { budget: self.budget_of(node), ..node.clone() });
+                let text = node.map(|node| tree_text::card(&self.tree, &node, self.facts(task)));
                 self.out.push(Effect::Respond { ticket, result: Ok(text.unwrap_or_default()) });
             }),
             Request::SearchTasks { query, limit } => {
@@ -69,7 +79,10 @@ impl Machine {
                 self.out.push(Effect::Respond { ticket, result: Ok(text) });
                 Ok(())
             }
-            Request::Fork { target } => self.resolve(&target).and_then(|target| self.fork(asker, actor, own, target)),
+            Request::Fork { source, target } => {
+                let source = source.map_or(Ok(own), |source| self.resolve(&source));
+                source.and_then(|source| self.fork(asker, actor, source, self.resolve(&target)?))
+            }
             Request::MayFinish { verdict } => {
                 let result = self.may_finish(own, verdict).map_or(Ok(String::new()), Err);
                 self.out.push(Effect::Respond { ticket, result });
@@ -101,6 +114,14 @@ impl Machine {
         if body.trim().is_empty() {
             return Err(Fault::user("the message is empty"));
         }
+        let chars = body.chars().count();
+        if chars > request::MESSAGE_CHARS {
+            return Err(Fault::user(format!(
+                "the message has {chars} characters; at most {} can be sent",
+                request::MESSAGE_CHARS
+            ))
+            .hint("commit the text as a file, and send its path and what matters in it"));
+        }
         let target = self.node(to)?;
         let below = target.parent == Some(own);
         let above = self.tree.ancestors(own).any(|node| node.id == to);
@@ -115,6 +136,14 @@ impl Machine {
                 Fault::user("this sub task is a draft").hint("make it ready first: update_task with draft false")
             );
         }
+        let unread = self.unread_from_tasks(to);
+        if unread >= request::UNREAD_MESSAGES {
+            return Err(Fault::user(format!(
+                "\"{}\" has {unread} messages of other tasks that it has not read yet; it takes no more until it has",
+                target.title
+            ))
+            .hint("wait (yield), then send what is still needed, in one message"));
+        }
         let words = if below && self.lives.get(&to).is_none_or(|life| life.run.is_none()) {
             format!("Sent, and \"{}\" is being started.", target.title)
         } else {
@@ -124,6 +153,12 @@ impl Machine {
         let message = self.message(now, Source::TaskMessage { task: own, title, request_reply }, body);
         self.deliver(to, message, Plan::default(), Pending::Respond(ticket, words));
         Ok(())
+    }
+
+    /// Returns how many messages of other tasks wait to be read by a task.
+    fn unread_from_tasks(&self, task: TaskId) -> usize {
+        let Some(life) = self.lives.get(&task) else { return 0 };
+        life.state.messages.iter().filter(|message| matches!(message.from, Source::TaskMessage { .. })).count()
     }
 
     /// Returns why a task may not be declared done yet.
@@ -137,12 +172,12 @@ impl Machine {
             .collect();
         if !running.is_empty() {
             return Some(format!(
-                "sub tasks are still in progress: {}. Wait for them (yield), or stop and close what is no longer needed.",
+                "sub tasks are still in progress: {}. Wait for them (yield), or end what is no longer needed: stop_task, then close_task.",
                 running.join(", ")
             ));
         }
         // What the repository asks for is no question of the agent's.
-        let own = |ask: &&Ask| ask.kind != AskKind::McpApproval;
+        let own = |ask: &&Ask| !matches!(ask.kind, AskKind::McpApproval | AskKind::Approval);
         let asks = self.lives.get(&task).map_or(0, |life| life.state.asks.iter().filter(own).count());
         if asks > 0 && verdict == Verdict::Passed {
             return Some(format!(

@@ -68,7 +68,7 @@ impl Machine {
         }
         let Some(life) = self.lives.get(&task) else { return false };
         // Whoever spoke to it since wants something else of it first.
-        if life.state.messages.iter().any(|message| message.from.wakes()) {
+        if life.state.messages.iter().any(|message| life.state.is_called_by(message)) {
             return true;
         }
         let asked = life.measuring || life.state.asks.get(AskId::from_ulid(exit.ulid())).is_some();

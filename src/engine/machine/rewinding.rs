@@ -10,7 +10,7 @@ use crate::engine::machine::{Actor, Asker, Effect, GoBack, Job, Machine, Pending
 use crate::engine::review::Extent;
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MoveReason, RunEnded, Snapshot};
-use crate::model::message::{Message, Source};
+use crate::model::message::{GO_ON_FROM_FORK, Message, Source};
 use crate::model::task::Status;
 use crate::model::work::{Aim, Rewound, Work};
 
@@ -288,9 +288,9 @@ impl Machine {
         match start {
             Start::Now => {
                 self.let_go(now, &[to]);
-                let message = self.message(now, Source::User, "Go on from here with your own task.");
+                let message = self.message(now, Source::User, GO_ON_FROM_FORK);
                 let then = Pending::Reply(ticket, Outcome::Created(to));
-                self.deliver(to, message, Plan::of_person(SendMode::Steer), Pending::Begin(to, Box::new(then)));
+                self.deliver_first(to, message, Plan::of_person(SendMode::Steer), then);
             }
             Start::Later | Start::Draft => self.settle_work(now, Some(ticket), to, Ok(Outcome::Created(to))),
         }

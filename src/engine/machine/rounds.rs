@@ -3,6 +3,8 @@
 //! Invariant: a task that is pending and has a `round` was begun in the tree, and its first message follows. A crash
 //! between the two is made good at the next start.
 
+use std::collections::BTreeSet;
+
 use crate::base::{TaskId, Timestamp};
 use crate::config::recurring::{Edit, Facts, PlanChange, Schedule};
 use crate::engine::command::Outcome;
@@ -11,6 +13,7 @@ use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, Effect, Life, Machine, Pending, Ticket};
 use crate::engine::update::{Level, Notice};
+use crate::model::ask::Approval;
 use crate::model::fold::SessionState;
 use crate::model::message::{Source, TreeAction};
 use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
@@ -37,6 +40,9 @@ impl Machine {
         if facts.mode == Recurring::Continue && self.blocking_ask(task).is_some() {
             return self.say(Level::Info, task, "it waits for your answer, so this round is left out");
         }
+        if !self.may_come_round(task, facts) {
+            return;
+        }
         self.bring_up_to_date(now, task, facts);
         match facts.mode {
             Recurring::Reset => {
@@ -54,6 +60,21 @@ impl Machine {
                 self.begin_round(task);
             }
         }
+    }
+
+    /// Takes note of which tasks come round at times of their own.
+    pub fn set_timed(&mut self, timed: BTreeSet<TaskId>) {
+        self.timed = timed;
+    }
+
+    /// Tells whether what was said to a task begins a round of it, with an empty conversation: it is recurring, comes
+    /// round only when it is sent a message, and its last round is over.
+    pub(super) fn begins_round(&self, task: TaskId) -> bool {
+        let (Some(node), Some(life)) = (self.tree.get(task), self.lives.get(&task)) else { return false };
+        let resets = node.recurring == Recurring::Reset && !self.timed.contains(&task);
+        let is_over = matches!(node.status, Status::Passed | Status::Failed) && life.state.is_ended();
+        let asked = life.state.messages.iter().any(|said| said.is_written() || said.from.is_of_task());
+        resets && is_over && asked && !self.works_below(task)
     }
 
     /// Saves that a round has begun, then says so to the task.
@@ -106,7 +127,7 @@ impl Machine {
         let node = TaskNode {
             description: facts.description.clone(),
             status: Status::Draft,
-            budget: facts.budget.or(self.limits.budget),
+            round_budget: facts.budget,
             edited_by: EditedBy::User,
             recurring: facts.mode,
             ..TaskNode::new(task, title.clone(), profile, now)
@@ -128,7 +149,6 @@ impl Machine {
     fn bring_up_to_date(&mut self, now: Timestamp, task: TaskId, facts: &Facts) {
         let Ok(title) = checked_title(&facts.title) else { return };
         let spent = self.spent_below(task);
-        let budget = facts.budget.or(self.limits.budget).map(|round| spent + round);
         let described = self.tree.get(task).is_some_and(|node| node.description == facts.description);
         // A conversation that goes on keeps who leads it. One that begins anew is led by whom the file names.
         let named = facts.profile.as_deref().filter(|_| facts.mode == Recurring::Reset);
@@ -137,7 +157,9 @@ impl Machine {
             node.title.clone_from(&title);
             node.description.clone_from(&facts.description);
             node.recurring = facts.mode;
-            node.budget = budget;
+            forget_total_budget(node, facts);
+            node.round_budget = facts.budget;
+            node.round_cost = spent;
             if let Some(profile) = profile {
                 node.profile = profile;
             }
@@ -153,7 +175,7 @@ impl Machine {
         }
     }
 
-    fn say(&mut self, level: Level, task: TaskId, words: &str) {
+    pub(super) fn say(&mut self, level: Level, task: TaskId, words: &str) {
         let title = self.tree.get(task).map(|node| node.title.as_str()).unwrap_or_default();
         let text = format!("\"{title}\": {words}");
         self.out.push(Effect::Notify(Notice { level, text, task: Some(task) }));
@@ -184,11 +206,16 @@ impl Machine {
     }
 
     /// Goes on once the file of a recurring task is as the tree has it.
-    pub(super) fn written_down(&mut self, now: Timestamp, ticket: Ticket, result: Result<(), String>) {
+    pub(super) fn written_down(&mut self, now: Timestamp, ticket: Ticket, result: Result<Option<String>, String>) {
         let Some(Pending::WriteDown(then)) = self.pending.remove(&ticket) else { return };
-        if let Err(reason) = result {
-            let text = format!("the file of a recurring task could not be changed: {reason}");
-            self.out.push(Effect::Notify(Notice { level: Level::Warning, text, task: None }));
+        match result {
+            // What the user, or the root, wrote through us needs no further word.
+            Ok(Some(hash)) => self.approvals.decide(Approval::RecurringTask { hash }, true),
+            Ok(None) => {}
+            Err(reason) => {
+                let text = format!("the file of a recurring task could not be changed: {reason}");
+                self.out.push(Effect::Notify(Notice { level: Level::Warning, text, task: None }));
+            }
         }
         self.saved(now, *then);
     }
@@ -202,5 +229,15 @@ impl Machine {
                  \"cron\") it comes round when you send it a message."
             ),
         }
+    }
+}
+
+/// Earlier versions kept the limit of a round, plus what the rounds before it had cost, as the task's own budget. Of such a
+/// budget only one that the user gave is kept, as the file has it.
+fn forget_total_budget(node: &mut TaskNode, facts: &Facts) {
+    if node.budget_by.is_none() && node.budget.is_some() {
+        let by_user = node.edited_by == EditedBy::User && facts.budget.is_some();
+        node.budget = facts.budget.filter(|_| by_user);
+        node.budget_by = by_user.then_some(EditedBy::User);
     }
 }

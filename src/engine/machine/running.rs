@@ -1,15 +1,13 @@
 //! Runs: who gets one, and when. One per task, and no more at work at once than allowed.
 
 use crate::agent::resume;
-use crate::base::{MicroUsd, TaskId, Timestamp};
+use crate::base::{TaskId, Timestamp};
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{
-    AccountOrder, Effect, Hook, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer,
-};
+use crate::engine::machine::{Effect, Hook, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer};
 use crate::git::branch;
 use crate::model::AskKind;
-use crate::model::event::{AskWithdrawn, Body, BudgetScope, Exit, InterruptReason};
+use crate::model::event::{AskWithdrawn, Body, Exit, InterruptReason};
 use crate::model::fold::{LastExit, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::Source;
@@ -72,6 +70,9 @@ impl Machine {
             let reason = "the task was spoken to and is tried again".to_owned();
             self.append(task, vec![AskWithdrawn { id: ask, reason }.into()], Pending::Nothing);
         }
+        if self.begins_round(task) {
+            return self.reset_for_round(now, task);
+        }
         let withdrawn = self.withdraw_review(task, "the task was spoken to and goes on with its work");
         if !withdrawn.is_empty() {
             self.append(task, withdrawn, Pending::Nothing);
@@ -89,12 +90,12 @@ impl Machine {
     }
 
     fn has_work(&self, task: TaskId) -> bool {
-        let Some(SessionState { asks, messages, decisions, turns, .. }) = self.state(task) else { return false };
+        let Some(state) = self.state(task) else { return false };
+        let SessionState { asks, messages, decisions, turns, .. } = state;
         // What the person stopped stays so until somebody speaks, also if a process of its own is gone meanwhile.
         let stop = turns.last_exit.as_ref().filter(|last| last.exit == Exit::Interrupted(InterruptReason::Stopped));
-        let spoken_to = |stop: &LastExit| {
-            messages.iter().any(|message| message.from.wakes() && message.id.ulid() > stop.event.ulid())
-        };
+        let spoken_to =
+            |stop: &LastExit| messages.iter().any(|message| state.is_called_by(message) && stop.precedes(message));
         if decisions.is_empty() && stop.is_some_and(|stop| !spoken_to(stop)) {
             return false;
         }
@@ -143,6 +144,7 @@ impl Machine {
         }
         let changed = self.tree.edit(task, |node| {
             node.status = Status::InProgress;
+            node.starting = false;
             node.updated_at = now;
             if let Some((branch, worktree)) = spot {
                 node.branch = Some(branch);
@@ -167,14 +169,16 @@ impl Machine {
             Some(Run::Alive { .. }) | None => {}
         }
         let Some(node) = self.tree.get(task).cloned() else { return };
+        let accounts = self.accounts(&node);
         let order = LaunchOrder {
             above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
             place: self.spot(&node),
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
-            accounts: self.accounts(&node),
+            accounts,
             hook: self.lives.get(&task).map(Life::hook).unwrap_or_default(),
+            approvals: self.approvals.clone(),
             cwd: self.state(task).and_then(|state| state.whereabouts.folder()).map(str::to_owned),
-            node,
+            node: TaskNode { budget: self.budget_of(&node), ..node },
         };
         self.out.push(Effect::Launch(Box::new(order)));
     }
@@ -191,30 +195,14 @@ impl Machine {
         own.unwrap_or_else(|| self.ground.project.base_branch.clone())
     }
 
-    /// Returns every limit that a task spends from: its own, those above it, the project's.
-    fn accounts(&self, node: &TaskNode) -> Vec<AccountOrder> {
-        let mut accounts = Vec::new();
-        for limited in std::iter::once(node).chain(self.tree.ancestors(node.id)) {
-            let Some(limit) = limited.budget else { continue };
-            let scope = if limited.id == node.id { BudgetScope::Task } else { BudgetScope::Subtree };
-            accounts.push(AccountOrder { owner: Some(limited.id), scope, limit, spent: self.spent_below(limited.id) });
-        }
-        if let Some(limit) = self.limits.project_budget {
-            accounts.push(AccountOrder { owner: None, scope: BudgetScope::Project, limit, spent: self.spent });
-        }
-        accounts
-    }
-
-    pub(super) fn spent_below(&self, task: TaskId) -> MicroUsd {
-        let costs = self.tree.walk(task).filter_map(|node| self.lives.get(&node.id));
-        costs.map(|life| life.state.usage.cost()).sum()
-    }
-
     pub(super) fn launching(&mut self, task: TaskId, step: String) {
         self.life(task).step = Some(step);
     }
 
     pub(super) fn launched(&mut self, task: TaskId, model: String) {
+        for tasks in self.waiting_for_hook.values_mut() {
+            tasks.remove(&task);
+        }
         let life = self.life(task);
         life.step = None;
         life.model = Some(model);
@@ -243,6 +231,10 @@ impl Machine {
                 self.disk_refused(now, task, "it could not be started", &reason);
             }
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
+            LaunchFailure::UnapprovedHook { hash, script } => {
+                self.life(task).activity = Activity::Waiting;
+                self.ask_about_hook(task, hash, &script);
+            }
             // What the disk refuses for a minute, it refuses until somebody does something about it.
             LaunchFailure::Disk(reason) | LaunchFailure::Refused(reason) => {
                 self.life(task).refusals = 0;
@@ -266,6 +258,7 @@ impl Machine {
     pub(super) fn end_of_run(&mut self, task: TaskId) -> bool {
         let life = self.life(task);
         let run = life.run.take();
+        life.leaving = false;
         // Before anything else: what the person takes back must not start the next run.
         let withdrawals = std::mem::take(&mut life.to_withdraw);
         withdrawals.into_iter().for_each(|withdrawal| self.withdraw_again(task, withdrawal));
@@ -290,7 +283,9 @@ impl Machine {
                 self.append_halt(task);
             }
             Timer::Silence { task } => self.look_for_words(now, task),
+            Timer::TryAgain { task } if self.begin_again(task) => {}
             Timer::TryAgain { task } => {
+                self.finish_start(now, task);
                 self.complete(now, task, Sent::Perhaps);
                 self.reconsider(now, task);
             }
@@ -300,7 +295,7 @@ impl Machine {
     /// Tells whether a task would begin, or go on, as soon as it may.
     pub(super) fn owes_work(&self, task: TaskId) -> bool {
         let (Some(status), Some(life)) = (self.status(task), self.lives.get(&task)) else { return false };
-        let spoken_to = life.state.messages.iter().any(|message| message.from.wakes());
+        let spoken_to = life.state.messages.iter().any(|message| life.state.is_called_by(message));
         let called = status == Status::InProgress || spoken_to || !life.state.decisions.is_empty();
         called && self.has_work(task)
     }
@@ -336,20 +331,23 @@ impl Life {
 }
 
 /// Tells whether an Ask is one that a run raises for itself and waits for.
-fn is_of_a_run(kind: AskKind) -> bool {
+pub(super) fn is_of_a_run(kind: AskKind) -> bool {
     match kind {
         AskKind::RetriesExhausted
         | AskKind::Budget
         | AskKind::Loop
         | AskKind::TurnLimit
         | AskKind::ModelStopped
-        | AskKind::CompactionFailed => true,
+        | AskKind::CompactionFailed
+        | AskKind::CheckFailed => true,
         AskKind::Clarify
         | AskKind::Permission
         | AskKind::LaunchFailed
         | AskKind::SetupHook
         | AskKind::McpApproval
-        | AskKind::Review => false,
+        | AskKind::Review
+        | AskKind::TaskLimit
+        | AskKind::Approval => false,
     }
 }
 

@@ -1,10 +1,11 @@
 //! Stopping: one turn, one run, a subtree, everything. Tasks stay in progress; nothing is lost.
 
-use crate::base::{Fault, TaskId, Timestamp};
+use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::{Outcome, SendMode, StopScope};
 use crate::engine::machine::delivering::Plan;
-use crate::engine::machine::running::Run;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::engine::machine::running::{Run, is_of_a_run};
+use crate::engine::machine::{Actor, Effect, Life, Machine, Pending, Ticket};
+use crate::model::AskKind;
 use crate::model::event::{Exit, InterruptReason, RunEnded};
 use crate::model::fold::SessionState;
 use crate::model::live::Activity;
@@ -59,8 +60,29 @@ impl Machine {
         Ok(())
     }
 
+    /// An agent stops the agents of a task below its own, and of everything below that.
+    pub(super) fn stop_below(&mut self, ticket: Ticket, actor: Actor, task: TaskId) -> Result<(), Fault> {
+        self.may_change(actor, task)?;
+        let tasks: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
+        let mut stopped = 0;
+        for task in tasks {
+            let ended = self.stop_run(task, &InterruptReason::Stopped) || self.stop_sleeper(task);
+            stopped += usize::from(ended);
+        }
+        let title = self.named(task);
+        let words = match stopped {
+            0 => format!("Nothing was at work in {title}."),
+            count => format!(
+                "Stopped {title}: {}. A message wakes it again; close_task puts it away.",
+                text::count(count, "agent", "agents")
+            ),
+        };
+        self.out.push(Effect::Respond { ticket, result: Ok(words) });
+        Ok(())
+    }
+
     /// Ends the run of one task, wherever it stands. Tells whether there was one.
-    fn stop_run(&mut self, task: TaskId, reason: &InterruptReason) -> bool {
+    pub(super) fn stop_run(&mut self, task: TaskId, reason: &InterruptReason) -> bool {
         if let Some(at) = self.queue.iter().position(|waiting| *waiting == task) {
             self.queue.remove(at);
             self.changed.extend(&self.queue);
@@ -96,8 +118,12 @@ impl Machine {
         let sleeps = self.status(task) == Some(Status::InProgress) && life.state.turns.voice.is_some();
         // Where agents may start, and the disk may be written, it would have begun.
         let waits = self.limits.hold || life.tries_again;
-        let begins = waits && self.owes_work(task) && self.blocking_ask(task).is_none();
-        let stops = (sleeps || begins) && !self.is_completing(task);
+        let is_new = self.tree.get(task).is_some_and(|node| node.starting && node.status == Status::Pending);
+        let starts = is_new && !life.state.is_ended();
+        let begins = waits && (starts || self.owes_work(task)) && self.blocking_ask(task).is_none();
+        // What is being reported above is over, unless the user has just answered that it is to be tried again.
+        let is_over = self.is_completing(task) && life.state.decisions.is_empty();
+        let stops = (sleeps || begins) && !is_over;
         if stops {
             self.put_to_rest(task);
         }
@@ -129,6 +155,17 @@ impl Machine {
         self.lives.get(&task).is_some_and(|life| life.halting || life.run.as_ref().and_then(Run::stop) == stop)
     }
 
+    /// Tells whether the user has decided about a task, and its session does not say so yet: it is being stopped, or an
+    /// answer that decides how its run goes on is being written.
+    pub(super) fn is_deciding(&self, task: TaskId) -> bool {
+        let decides = |kind| is_of_a_run(kind) || matches!(kind, AskKind::LaunchFailed | AskKind::SetupHook);
+        let open = |life: &Life| {
+            let mut asks = life.state.asks.iter().filter(|ask| decides(ask.kind));
+            asks.any(|ask| self.answering.contains(&ask.id))
+        };
+        self.is_being_stopped(task) || self.lives.get(&task).is_some_and(open)
+    }
+
     /// The session says that the person stopped it. What was said since is said now, and comes after it.
     pub(super) fn halted(&mut self, now: Timestamp, task: TaskId) {
         self.life(task).halting = false;
@@ -153,6 +190,7 @@ impl Machine {
 
     pub(super) fn quit(&mut self, ticket: Ticket) {
         self.quitting = true;
+        self.drop_deferred();
         self.queue.clear();
         let tasks: Vec<TaskId> = self.lives.keys().copied().collect();
         for task in tasks {

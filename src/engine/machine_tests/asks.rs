@@ -1,8 +1,10 @@
 use super::*;
+use crate::agent::driver::Ending;
 use crate::engine::command::Reply;
 use crate::engine::request::Request;
 use crate::model::AskKind;
 use crate::model::ask::AskMode;
+use crate::model::event::{InterruptReason, RunEnded};
 use std::time::Duration;
 
 fn clarify(default: Option<&str>) -> Request {
@@ -141,6 +143,47 @@ fn a_launch_that_fails_is_told_upward_and_asked_about() {
     assert_eq!(rig.answer(task, 0), Some(Ok(Outcome::Done)));
     assert_eq!(rig.launched().last(), Some(&task));
     assert_eq!(rig.status(task), Status::InProgress);
+}
+
+#[test]
+fn what_the_user_says_after_an_answer_that_stops_a_task_wakes_it() {
+    // Said when the answer is on the disk and nobody has acted on it; said while it is being written; given up.
+    for moment in ["before the run has acted on it", "while it is written", "a launch that is left"] {
+        let mut rig = Rig::new();
+        let task = rig.make_busy(rig.root(), "Task");
+        let own = moment != "a launch that is left";
+        if own {
+            let ask = rig.machine.new_ask(AskKind::Loop, "Go on?".to_owned(), String::new(), &["Go on", "Stop"]);
+            rig.run_writes(task, vec![ask.into()]);
+            rig.rest(task);
+        } else {
+            rig.rest(task);
+            rig.send(task, "go on");
+            rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+        }
+        if moment != "before the run has acted on it" {
+            rig.appends = Mood::Sleeps;
+        }
+        rig.answer(task, 1);
+        rig.send(task, "Something else.");
+        rig.wake_disk();
+        rig.wake_disk();
+        if own {
+            // The run that the answer started does what the answer says, as late as it can.
+            rig.feed(Input::Launched { task, model: "m".to_owned() });
+            let decided = rig.machine.state(task).unwrap().decisions.iter().next().unwrap().event;
+            assert!(decided.is_some(), "{moment}");
+            let exit = Exit::Interrupted(InterruptReason::Stopped);
+            let ended = RunEnded { result: "given up".to_owned(), decided, ..RunEnded::from(exit.clone()) };
+            rig.run_writes(task, vec![ended.into()]);
+            rig.effects.clear();
+            rig.feed(Input::RunOver { task, ending: Ok(Ending::Exited(exit)) });
+        }
+        assert_eq!(rig.launched().last(), Some(&task), "{moment}");
+        assert_eq!(rig.view(task).unread.len(), if own { 1 } else { 2 }, "{moment}");
+        rig.crash();
+        assert!(rig.launched().contains(&task), "{moment}: after a restart");
+    }
 }
 
 #[test]

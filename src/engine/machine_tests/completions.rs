@@ -2,7 +2,8 @@ use super::*;
 use crate::agent::driver::Ending;
 use crate::engine::request::Request;
 use crate::engine::update::Level;
-use crate::model::event::{InterruptReason, MessagesConsumed, RunEnded};
+use crate::model::event::{BackgroundRef, InterruptReason, MessagesConsumed, RunEnded, ToolResult};
+use crate::model::fold::OpenCall;
 
 /// A sub task at work below a root that has nothing to do.
 fn at_work() -> (Rig, TaskId, TaskId) {
@@ -131,6 +132,53 @@ fn a_summary_of_a_finished_task_leaves_it_finished_though_the_program_dies_befor
     assert_eq!(rig.tree.get(task).unwrap().status, Status::InProgress, "the disk does not know yet");
     rig.crash();
     assert_told_once(&rig, root, task, "after a restart");
+}
+
+#[test]
+fn the_end_of_a_process_does_not_reopen_a_finished_task() {
+    for before_the_end in [true, false] {
+        let (mut rig, root, task) = at_work();
+        let from = Source::BackgroundComplete {
+            process: "bg".to_owned(),
+            command: "make".to_owned(),
+            exit: Some(0),
+            duration_ms: 1,
+        };
+        let id = MessageId::fresh(&rig.ids);
+        let notice = Message { id, from, body: String::new(), images: Vec::new(), at: rig.now() };
+        if before_the_end {
+            rig.run_writes(task, vec![notice.into()]);
+            rig.exit(task, &Exit::DonePassed);
+        } else {
+            rig.declare(task, &Exit::DonePassed);
+            rig.run_writes(task, vec![notice.into()]);
+            rig.feed(Input::RunOver { task, ending: Ok(Ending::Exited(Exit::DonePassed)) });
+        }
+        for word in ["live", "after a restart"] {
+            assert_told_once(&rig, root, task, word);
+            assert!(!rig.launched().contains(&task), "{word}");
+            rig.crash();
+        }
+        rig.send(task, "one more thing");
+        assert!(rig.launched().contains(&task), "the user's message does");
+    }
+}
+
+#[test]
+fn a_process_left_by_a_task_under_review_does_not_take_the_review_back() {
+    let mut rig = Rig::with(Limits { review: true, ..Limits::default() });
+    let root = rig.root();
+    let task = rig.make_busy(root, "Task");
+    let process = BackgroundRef { id: "p".to_owned(), command: "serve".to_owned() };
+    let call = OpenCall { call: "c".to_owned(), name: "bash".to_owned() };
+    rig.run_writes(
+        task,
+        vec![ToolResult { background: Some(process), ..ToolResult::unrun(&call, "it runs", false) }.into()],
+    );
+    rig.effects.clear();
+    rig.exit(task, &Exit::DonePassed);
+    assert!(rig.machine.is_under_review(task));
+    assert!(rig.launched().is_empty());
 }
 
 #[test]

@@ -31,12 +31,13 @@ type Asks = fn(TaskId) -> Request;
 #[test]
 fn an_agent_changes_only_what_is_below_its_own_task() {
     let Family { root, child, sibling, grandchild, deepest, .. } = family();
-    let changes: [(&str, Asks); 5] = [
+    let changes: [(&str, Asks); 6] = [
         ("update", title),
         ("close", |task| Request::CloseTask { task: task.to_string() }),
         ("delete", |task| Request::DeleteTask { task: task.to_string() }),
         ("reset", |task| Request::ResetTask { task: task.to_string() }),
-        ("fork", |task| Request::Fork { target: task.to_string() }),
+        ("stop", |task| Request::StopTask { task: task.to_string() }),
+        ("fork", |task| Request::Fork { source: None, target: task.to_string() }),
     ];
     for (word, request) in changes {
         for (target, allowed) in [(root, false), (child, false), (sibling, false), (grandchild, true), (deepest, true)]
@@ -55,33 +56,108 @@ fn an_agent_changes_only_what_is_below_its_own_task() {
 }
 
 #[test]
-fn an_agent_orders_its_own_sub_tasks_and_makes_tasks_anywhere() {
+fn an_agent_orders_and_makes_tasks_in_its_own_sub_tree_only() {
     let Family { mut rig, root, child, sibling, grandchild, .. } = family();
     let order = vec![sibling.to_string(), child.to_string()];
     let orders = |parent: TaskId| Request::ReorderTasks { parent: parent.to_string(), order: order.clone() };
     assert!(rig.ask(root, orders(root)).unwrap().is_ok());
     assert_eq!(rig.view(root).node.children, [sibling, child]);
     assert!(rig.ask(child, orders(root)).unwrap().is_err());
-    for parent in [Some(root), Some(sibling), Some(grandchild), None] {
-        assert!(rig.ask(child, new_task(parent)).unwrap().is_ok(), "{parent:?}");
+    let parents =
+        [(Some(root), false), (Some(sibling), false), (Some(grandchild), true), (Some(child), true), (None, true)];
+    for (parent, allowed) in parents {
+        assert_eq!(rig.ask(child, new_task(parent)).unwrap().is_ok(), allowed, "{parent:?}");
     }
+    assert!(rig.ask(root, new_task(Some(grandchild))).unwrap().is_ok(), "everything is below the root");
 }
 
 #[test]
-fn a_task_that_was_made_and_not_told_to_begin_is_said_to_be_there() {
+fn a_task_whose_first_message_the_disk_refuses_begins_when_the_disk_takes_it() {
     let Family { mut rig, child, .. } = family();
     rig.appends = Mood::Refuses;
     let mut request = new_task(None);
     if let Request::CreateTask { start, .. } = &mut request {
         *start = true;
     }
-    let said = rig.ask(child, request).unwrap().unwrap_err();
+    let said = rig.ask(child, request).unwrap().unwrap();
     let made = *rig.view(child).node.children.last().unwrap();
-    assert!(said.starts_with(&format!("the task {made} was made, but was not told to begin: ")), "{said}");
-    assert!(said.contains("the disk is full") && said.contains("send it a message"), "{said}");
+    assert!(said.contains(&made.to_string()) && said.contains("the disk is full"), "{said}");
+    assert!(!rig.launched().contains(&made) && !rig.machine.is_quiet(), "somebody waits for the disk");
+    for _ in 0..2 {
+        rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
+        assert_eq!(rig.messages(made), []);
+    }
+    rig.appends = Mood::Takes;
+    rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
+    assert_eq!(rig.messages(made).len(), 1);
+    assert!(rig.launched().contains(&made));
+    rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
+    assert_eq!(rig.messages(made).len(), 1, "it is told once");
+
+    // The user is told at once, and decides.
+    rig.appends = Mood::Refuses;
     let draft = Draft { title: "Another".to_owned(), ..Draft::default() };
     let create = Command::Create { parent: child, before: None, draft, start: Start::Now };
     assert!(message_of(rig.command(create)).contains("was made, but was not told to begin"));
+}
+
+#[test]
+fn a_task_that_is_made_to_begin_is_begun_or_not_there_whenever_the_program_dies() {
+    for by_agent in [true, false] {
+        for moment in 0..8 {
+            let Family { mut rig, child, .. } = family();
+            let known: Vec<TaskId> = rig.machine.tree().all().map(|node| node.id).collect();
+            (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+            if by_agent {
+                let mut request = new_task(None);
+                if let Request::CreateTask { start, .. } = &mut request {
+                    *start = true;
+                }
+                rig.ask(child, request);
+            } else {
+                let draft = Draft { title: "New".to_owned(), ..Draft::default() };
+                rig.command(Command::Create { parent: child, before: None, draft, start: Start::Now });
+            }
+            for _ in 0..moment {
+                rig.wake_disk_once();
+            }
+            rig.crash();
+            let made: Vec<TaskId> =
+                rig.machine.tree().all().map(|node| node.id).filter(|task| !known.contains(task)).collect();
+            assert_eq!(rig.launched(), made, "after {moment} writes, by agent: {by_agent}");
+            for task in made {
+                assert_eq!(rig.messages(task).len(), 1, "after {moment} writes: it is told once");
+                assert_eq!((rig.status(task), rig.view(task).node.starting), (Status::InProgress, false));
+                rig.crash();
+                assert_eq!(rig.messages(task).len(), 1, "after {moment} writes and another restart");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_task_whose_first_message_was_taken_back_or_that_was_stopped_is_not_begun_by_a_restart() {
+    for word in ["taken back", "stopped", "made a draft"] {
+        let mut rig = Rig::with(Limits { max_running: 1, ..Limits::default() });
+        let root = rig.root();
+        rig.make_busy(root, "Busy");
+        let draft = Draft { title: "New".to_owned(), ..Draft::default() };
+        rig.command(Command::Create { parent: root, before: None, draft, start: Start::Now });
+        let task = *rig.view(root).node.children.last().unwrap();
+        let messages = rig.view(task).unread.iter().map(|message| message.id).collect();
+        match word {
+            "taken back" => rig.command(Command::Withdraw { task, messages }),
+            "stopped" => rig.command(Command::Stop { scope: StopScope::Task(task) }),
+            _ => {
+                rig.command(Command::Withdraw { task, messages });
+                rig.command(Command::Update { task, changes: Changes { draft: Some(true), ..Changes::default() } });
+                rig.command(Command::Update { task, changes: Changes { draft: Some(false), ..Changes::default() } })
+            }
+        };
+        rig.crash();
+        assert!(!rig.launched().contains(&task), "{word}");
+        assert_eq!(rig.status(task), Status::Pending, "{word}");
+    }
 }
 
 #[test]
@@ -239,4 +315,117 @@ fn money_that_a_deleted_task_spent_stays_spent() {
     rig.send(root, "go on");
     let accounts: Vec<AccountOrder> = rig.orders().iter().flat_map(|order| order.accounts.clone()).collect();
     assert_eq!(accounts.iter().map(|account| account.spent).collect::<Vec<_>>(), [MicroUsd(20)]);
+}
+
+#[test]
+fn an_agent_stops_a_task_below_it_with_everything_below_that() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make_busy(root, "Task");
+    let below = rig.make_busy(task, "Below");
+    let other = rig.make_busy(root, "Other");
+    rig.effects.clear();
+    assert!(rig.ask(root, Request::StopTask { task: task.to_string() }).unwrap().is_ok());
+    let mut torn: Vec<TaskId> = rig
+        .effects
+        .iter()
+        .filter_map(|effect| if let Effect::Teardown { task, .. } = effect { Some(*task) } else { None })
+        .collect();
+    torn.sort_unstable();
+    assert_eq!(torn, [task, below]);
+    rig.stopped(below);
+    rig.stopped(task);
+    assert!(rig.view(other).alive);
+    assert!(rig.ask(below, Request::StopTask { task: other.to_string() }).unwrap().is_err(), "not below it");
+    rig.ask(root, Request::CloseTask { task: task.to_string() });
+    assert_eq!(rig.worktree_done(Ok(String::new())), task, "what was stopped can be closed");
+    assert_eq!(rig.status(task), Status::Closed);
+}
+
+#[test]
+fn a_task_that_is_at_work_is_stopped_before_it_is_reset_or_deleted() {
+    for delete in [true, false] {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let task = rig.make_busy(root, "Task");
+        rig.effects.clear();
+        let name = task.to_string();
+        let request = if delete { Request::DeleteTask { task: name } } else { Request::ResetTask { task: name } };
+        assert_eq!(rig.ask(root, request), None, "it waits for the end of the run");
+        assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Teardown { .. })), 1);
+        rig.send(task, "what about this?");
+        rig.stopped(task);
+        assert!(!rig.launched().contains(&task), "nobody begins in between");
+        rig.worktree_done(Ok(String::new()));
+        let answered = |effect: &Effect| matches!(effect, Effect::Respond { result: Ok(_), .. });
+        assert_eq!(rig.count_effects(answered), 1);
+        match rig.machine.tree().get(task) {
+            None => assert!(delete),
+            Some(node) => assert_eq!((node.status, node.branch.clone(), delete), (Status::Pending, None, false)),
+        }
+    }
+}
+
+#[test]
+fn whoever_was_told_of_an_end_may_put_the_task_away_at_once() {
+    // The end is written and the run is not over; the message is above and the tree does not know.
+    for (word, writes) in [("the run is not over", 9), ("the end is being written", 1)] {
+        for verb in ["close", "reset", "delete"] {
+            let mut rig = Rig::new();
+            let root = rig.root();
+            let task = rig.make_busy(root, "Task");
+            if word == "the end is being written" {
+                (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+            }
+            rig.declare(task, &Exit::DonePassed);
+            for _ in 0..writes {
+                rig.wake_disk_once();
+            }
+            assert_eq!(rig.completions(root).len(), 1, "{word}");
+            let name = task.to_string();
+            let answer = rig.ask(
+                root,
+                match verb {
+                    "close" => Request::CloseTask { task: name },
+                    "reset" => Request::ResetTask { task: name },
+                    _ => Request::DeleteTask { task: name },
+                },
+            );
+            assert_eq!(answer, None, "{word}, {verb}: not refused");
+            rig.feed(Input::RunOver { task, ending: Ok(crate::agent::driver::Ending::Exited(Exit::DonePassed)) });
+            rig.wake_disk();
+            rig.wake_disk();
+            rig.worktree_done(Ok(String::new()));
+            let answers = |effect: &Effect| matches!(effect, Effect::Respond { result: Ok(_), .. });
+            assert_eq!(rig.count_effects(answers), 1, "{word}, {verb}");
+        }
+    }
+}
+
+#[test]
+fn a_change_that_waits_for_an_end_is_refused_when_the_program_ends() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make_busy(root, "Task");
+    assert_eq!(rig.command(Command::Delete { task }), None);
+    let ticket = rig.last_ticket();
+    rig.command(Command::Quit);
+    assert!(matches!(rig.reply(ticket), Some(Err(_))));
+    assert!(rig.machine.tree().get(task).is_some());
+}
+
+#[test]
+fn a_conversation_is_copied_from_any_task_that_has_one() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let known = rig.make_asleep(root, "Known");
+    let empty = rig.make(root, "Empty");
+    let copy = rig.make(root, "Copy");
+    let fork = |source: TaskId| Request::Fork { source: Some(source.to_string()), target: copy.to_string() };
+    assert!(rig.ask(root, fork(empty)).unwrap().unwrap_err().contains("no conversation"));
+    assert!(rig.ask(known, fork(root)).unwrap().is_err(), "the copy goes below the asking task only");
+    rig.effects.clear();
+    assert_eq!(rig.ask(root, fork(known)), None);
+    let copied = |effect: &Effect| matches!(effect, Effect::Copy { from, to, .. } if (*from, *to) == (known, copy));
+    assert_eq!(rig.count_effects(copied), 1);
 }

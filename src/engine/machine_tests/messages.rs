@@ -1,7 +1,8 @@
 use super::*;
 use crate::base::ProjectId;
 use crate::engine::command::StopScope;
-use crate::engine::request::Request;
+use crate::engine::request::{self, Request};
+use crate::model::ask::Approval;
 use crate::model::event::{MessagesConsumed, MessagesWithdrawn};
 
 fn word(task: TaskId) -> Request {
@@ -28,6 +29,32 @@ fn an_agent_speaks_to_those_above_it_and_to_its_own_sub_tasks() {
         assert_eq!(rig.messages(to).len(), usize::from(allowed));
         assert_eq!(rig.launched(), if allowed { vec![to] } else { Vec::new() });
     }
+}
+
+#[test]
+fn what_an_agent_sends_is_bounded_in_length_and_in_number() {
+    let Family { mut rig, root, child, .. } = family();
+    let long = |chars: usize| Request::SendMessage {
+        task: root.to_string(),
+        message: "é".repeat(chars),
+        request_reply: false,
+    };
+    let refused = rig.ask(child, long(request::MESSAGE_CHARS + 1)).unwrap().unwrap_err();
+    assert!(refused.contains(&request::MESSAGE_CHARS.to_string()), "{refused}");
+    assert_eq!(rig.messages(root).len(), 0);
+    assert!(rig.ask(child, long(request::MESSAGE_CHARS)).unwrap().is_ok());
+    for _ in 1..request::UNREAD_MESSAGES {
+        assert!(rig.ask(child, word(root)).unwrap().is_ok());
+    }
+    let refused = rig.ask(child, word(root)).unwrap().unwrap_err();
+    assert!(refused.contains("has not read yet"), "{refused}");
+    assert_eq!(rig.messages(root).len(), request::UNREAD_MESSAGES);
+    // The user is never refused, and what was read makes room.
+    assert!(matches!(rig.send(root, "Listen."), Some(Ok(Outcome::Sent(_)))));
+    rig.start(root);
+    let read = rig.messages(root).iter().map(|message| message.id).collect();
+    rig.run_writes(root, vec![MessagesConsumed { ids: read }.into()]);
+    assert!(rig.ask(child, word(root)).unwrap().is_ok());
 }
 
 #[test]
@@ -135,6 +162,7 @@ fn a_letter_whose_file_is_seen_several_times_is_taken_in_once() {
     let mut rig = Rig::new();
     let root = rig.root();
     let (project, message) = (ProjectId::fresh(&rig.ids), MessageId::fresh(&rig.ids));
+    rig.machine.approvals.decide(Approval::Project { project }, true);
     let letter = || Input::FromProject { project, name: "there".to_owned(), message, body: "hello".to_owned() };
     rig.appends = Mood::Sleeps;
     for _ in 0..3 {

@@ -11,7 +11,7 @@ use crate::config::recurring::PlanChange;
 use crate::engine::command::{Draft, Outgoing, Reply, SendMode, Start};
 use crate::engine::request::Request;
 use crate::engine::snapshot::TaskView;
-use crate::model::ask::Ask;
+use crate::model::ask::{Approval, Ask};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{
     AssistantText, Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, StopReason, TurnEnded,
@@ -40,6 +40,9 @@ pub enum Mood {
     Sleeps,
 }
 
+/// The hash of every file of a recurring task that the rig writes.
+pub const FILE_HASH: &str = "f11e";
+
 pub struct Rig {
     pub machine: Machine,
     pub ids: IdSource,
@@ -49,6 +52,8 @@ pub struct Rig {
     pub tree: Arc<Tree>,
     pub appends: Mood,
     pub saves: Mood,
+    /// What the settings say that the user approved.
+    pub approvals: Approvals,
     /// What became of the files of recurring tasks.
     pub written: Vec<PlanChange>,
     /// What waits for the disk to wake up.
@@ -69,7 +74,8 @@ impl Rig {
         let root = TaskNode::new(TaskId::fresh(&ids), "Root", "orchestrator", clock.now());
         let tree = Tree::new(root);
         let mut rig = Self {
-            machine: machine(&tree, &limits, &ids),
+            machine: machine(&tree, &limits, &ids, &Approvals::default()),
+            approvals: Approvals::default(),
             ids,
             clock,
             limits,
@@ -96,7 +102,7 @@ impl Rig {
         self.held.clear();
         self.effects.clear();
         (self.appends, self.saves) = (Mood::Takes, Mood::Takes);
-        self.machine = machine(&self.tree, &self.limits, &self.ids);
+        self.machine = machine(&self.tree, &self.limits, &self.ids, &self.approvals);
         self.boot();
     }
 
@@ -150,7 +156,8 @@ impl Rig {
             }
             Effect::WriteDown { ticket, change } => {
                 self.written.push(change);
-                inputs.push_back(Input::WrittenDown { ticket, result: Ok(()) });
+                self.approvals.decide(Approval::RecurringTask { hash: FILE_HASH.to_owned() }, true);
+                inputs.push_back(Input::WrittenDown { ticket, result: Ok(Some(FILE_HASH.to_owned())) });
             }
             other => self.effects.push(other),
         }
@@ -424,15 +431,23 @@ impl Rig {
     }
 }
 
-fn machine(tree: &Tree, limits: &Limits, ids: &IdSource) -> Machine {
+fn machine(tree: &Tree, limits: &Limits, ids: &IdSource, approvals: &Approvals) -> Machine {
     let project = Project {
         id: ProjectId::fresh(ids),
         name: "here".to_owned(),
         path: "/here".into(),
         base_branch: "main".to_owned(),
         created_at: Timestamp::EPOCH,
+        former: Vec::new(),
         extra: serde_json::Map::new(),
     };
-    let ground = Ground { project, worktrees: "/worktrees".into(), model: None, servers: Vec::new() };
+    let ground = Ground {
+        project,
+        worktrees: "/worktrees".into(),
+        model: None,
+        servers: Vec::new(),
+        approvals: approvals.clone(),
+        changed_tools: Vec::new(),
+    };
     Machine::new(tree.clone(), ground, limits.clone(), ids.clone())
 }

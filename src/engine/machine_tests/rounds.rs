@@ -2,11 +2,12 @@ use super::*;
 use crate::config::recurring::{Facts, PlanChange, Schedule};
 use crate::engine::command::{Changes, Draft, Start};
 use crate::engine::request::Request;
+use crate::model::ask::Approval;
 use crate::model::task::Recurring;
 
 fn facts(mode: Recurring) -> Facts {
     let (title, description) = ("Sweep".to_owned(), "Why: dust.".to_owned());
-    Facts { title, description, mode, profile: None, budget: None }
+    Facts { title, description, mode, profile: None, budget: None, when: String::new(), hash: FILE_HASH.to_owned() }
 }
 
 fn come_round(rig: &mut Rig, task: TaskId, mode: Recurring) {
@@ -65,14 +66,76 @@ fn a_round_is_left_out_while_the_one_before_is_at_work_below_too() {
 }
 
 #[test]
-fn drafts_and_closed_tasks_do_not_come_round() {
+fn a_recurring_task_that_is_closed_is_pending_again_and_comes_round() {
+    for mode in [Recurring::Reset, Recurring::Continue] {
+        let mut rig = Rig::new();
+        let task = swept_once(&mut rig, mode);
+        rig.command(Command::Close { task });
+        rig.worktree_done(Ok(String::new()));
+        let node = rig.view(task).node;
+        assert_eq!((node.status, node.worktree, node.round), (Status::Pending, None, None), "{mode:?}");
+        let talks = rig.machine.state(task).unwrap().turns.voice.is_some();
+        assert_eq!(talks, mode == Recurring::Continue, "{mode:?}");
+        rig.crash();
+        assert!(!rig.launched().contains(&task), "{mode:?}: not before it is due");
+        // The rig forgets approvals with a crash.
+        rig.machine.approvals.decide(Approval::RecurringTask { hash: FILE_HASH.to_owned() }, true);
+        come_round(&mut rig, task, mode);
+        assert!(rig.launched().contains(&task), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_message_begins_a_round_of_a_task_without_times_with_an_empty_conversation() {
     let mut rig = Rig::new();
     let task = swept_once(&mut rig, Recurring::Reset);
-    rig.command(Command::Close { task });
+    rig.send(task, "again");
+    assert!(rig.launched().is_empty(), "its worktree is put away first");
+    assert_eq!(rig.worktree_done(Ok(String::new())), task);
+    assert_eq!((rig.launched(), rig.status(task)), (vec![task], Status::InProgress));
+    assert_eq!(rig.machine.state(task).unwrap().turns.voice, None);
+    let unread: Vec<String> = rig.view(task).unread.into_iter().map(|message| message.body).collect();
+    assert_eq!(unread, ["again"]);
+    rig.start(task);
+    rig.send(task, "and this");
+    rig.exit(task, &Exit::DonePassed);
+    assert_eq!(rig.view(task).node.results.len(), 2);
+}
+
+#[test]
+fn a_message_continues_the_round_of_a_task_with_times_or_one_that_continues() {
+    for (mode, timed) in [(Recurring::Reset, true), (Recurring::Continue, false)] {
+        let mut rig = Rig::new();
+        let task = swept_once(&mut rig, mode);
+        rig.machine.set_timed(timed.then_some(task).into_iter().collect());
+        rig.send(task, "why?");
+        assert_eq!(rig.launched(), [task], "{mode:?}");
+        assert!(rig.machine.state(task).unwrap().turns.voice.is_some(), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_round_that_cannot_begin_is_asked_about_and_keeps_the_message() {
+    let mut rig = Rig::new();
+    let task = swept_once(&mut rig, Recurring::Reset);
+    rig.send(task, "again");
+    rig.worktree_done(Err("git said no".to_owned()));
+    assert_eq!(rig.only_ask(task).kind, crate::model::AskKind::LaunchFailed);
+    assert_eq!((rig.view(task).unread.len(), rig.launched().len()), (1, 0));
+    rig.answer(task, 0);
     rig.worktree_done(Ok(String::new()));
+    assert_eq!(rig.launched(), [task]);
+}
+
+#[test]
+fn drafts_do_not_come_round() {
+    let mut rig = Rig::new();
+    let task = rig.make(rig.root(), "Sweep");
+    let draft = Changes { recurring: Some(Recurring::Reset), draft: Some(true), ..Changes::default() };
+    rig.command(Command::Update { task, changes: draft });
     rig.effects.clear();
     come_round(&mut rig, task, Recurring::Reset);
-    assert_eq!((rig.effects.len(), rig.status(task)), (0, Status::Closed));
+    assert_eq!((rig.effects.len(), rig.status(task)), (0, Status::Draft));
 }
 
 #[test]

@@ -11,11 +11,12 @@ const NEEDED: [&str; 2] = [names::YIELD, names::DONE];
 /// There without being named.
 const TALK: [&str; 5] = [names::SEND_MESSAGE, names::CLARIFY, names::GET_TREE, names::GET_TASK, names::SEARCH_TASKS];
 /// What hands work down.
-const DELEGATE: [&str; 7] = [
+const DELEGATE: [&str; 8] = [
     names::CREATE_TASK,
     names::UPDATE_TASK,
     names::REORDER_TASKS,
     names::FORK_TASK_CONTEXT,
+    names::STOP_TASK,
     names::CLOSE_TASK,
     names::RESET_TASK,
     names::DELETE_TASK,

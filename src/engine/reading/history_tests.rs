@@ -51,6 +51,7 @@ impl Chain {
             images: Vec::new(),
             full: None,
             background: None,
+            ended: None,
             cwd: None,
             duration_ms: 1,
         });

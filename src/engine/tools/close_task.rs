@@ -25,7 +25,7 @@ impl Handler for CloseTask {
     const DESCRIPTION: &'static str = concat!(
         "Puts a sub task away that needs nothing more, yours or one below it: its worktree goes, its branch, \
          conversation and result stay, and what was not committed is archived. Merge first what you want of it. A \
-         message wakes it again. Refused while it or something below it is in progress. ",
+         message wakes it again. Refused while it or something below it is in progress: stop_task first. ",
         mildest_first!()
     );
     const EFFECT: Effect = Effect::Opaque;

@@ -43,11 +43,11 @@ pub(super) struct Input {
     /// you make it ready. Default now.
     #[serde(default)]
     start: Start,
-    /// The task it goes below: an id or the start of one. That task, not you, is told what came of it. Default:
-    /// yours.
+    /// The task it goes below, in your own sub tree: an id or the start of one. That task, not you, is told what came of
+    /// it. Default: yours.
     #[serde(default)]
     parent: Option<String>,
-    /// The most it may cost with everything below it, in US dollars. Default: as configured.
+    /// The most it may cost with everything below it, in US dollars; not more than the user allows. Default: as configured.
     #[serde(default)]
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,

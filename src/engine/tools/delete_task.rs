@@ -25,7 +25,7 @@ impl Handler for DeleteTask {
     const DESCRIPTION: &'static str = concat!(
         "Takes a sub task and everything below it out of the tree, with conversations, results and branches; work \
          that was not merged is archived. For what was made by mistake. A finished task is closed instead: its result \
-         can then still be found. Refused while something in it is at work. ",
+         can then still be found. What is at work in it is stopped first. ",
         mildest_first!()
     );
     const EFFECT: Effect = Effect::Opaque;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 
-use crate::agent::control::tools::DoneCheck;
+use crate::agent::control::tools::{DoneCheck, Refusal};
 use crate::base::text;
 use crate::engine::door::Door;
 use crate::engine::request::Request;
@@ -21,9 +21,17 @@ pub trait Clean: Send + Sync + 'static {
     fn uncommitted(&self) -> BoxFuture<'_, Result<Vec<String>, String>>;
 
     /// Runs the project's check, if there is one. Returns what is wrong with the work.
-    fn verify(&self) -> BoxFuture<'_, Option<String>> {
+    fn verify(&self) -> BoxFuture<'_, Option<FailedCheck>> {
         std::future::ready(None).boxed()
     }
+}
+
+/// A check that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCheck {
+    pub wrong: String,
+    /// How many times in a row it has failed in the same way.
+    pub in_a_row: u32,
 }
 
 /// The check behind `done`.
@@ -38,32 +46,33 @@ impl Finish {
         Self { door, worktree }
     }
 
-    async fn check(&self, verdict: Verdict) -> Option<String> {
+    async fn check(&self, verdict: Verdict) -> Option<Refusal> {
         if let Err(reason) = self.door.ask(Request::MayFinish { verdict }).await {
-            return Some(reason);
+            return Some(reason.into());
         }
         let worktree = self.worktree.as_ref()?;
         match worktree.uncommitted().await {
             // What failed need not pass a check.
             Ok(files) if files.is_empty() && verdict == Verdict::Failed => None,
-            Ok(files) if files.is_empty() => worktree.verify().await.map(|wrong| {
-                format!(
+            Ok(files) if files.is_empty() => worktree.verify().await.map(|FailedCheck { wrong, in_a_row }| Refusal {
+                reason: format!(
                     "{wrong}\n\nMend it, commit, and call done again. If it cannot be mended, the task has failed: say so."
-                )
+                ),
+                failed_checks: Some(in_a_row),
             }),
-            Ok(files) => Some(left_over(&files)),
+            Ok(files) => Some(left_over(&files).into()),
             // An agent whose worktree is broken must be able to say that it failed.
             Err(_) if verdict == Verdict::Failed => None,
-            Err(reason) => Some(format!(
+            Err(reason) => Some(Refusal::from(format!(
                 "whether everything is committed could not be found out: {reason}. Look with git status; if the \
                  worktree is beyond repair, the task has failed."
-            )),
+            ))),
         }
     }
 }
 
 impl DoneCheck for Finish {
-    fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<String>> {
+    fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<Refusal>> {
         self.check(verdict).boxed()
     }
 }

@@ -19,7 +19,7 @@ async fn refusal(verdict: Verdict, engine: Result<(), &str>, worktree: Option<Wo
         assert_eq!(knock.request, Request::MayFinish { verdict });
         knock.answer.send(engine.map(|()| String::new()).map_err(str::to_owned)).unwrap();
     };
-    tokio::join!(finish.refuse(verdict), answering).0
+    tokio::join!(finish.refuse(verdict), answering).0.map(|refusal| refusal.reason)
 }
 
 const BOTH: [Verdict; 2] = [Verdict::Passed, Verdict::Failed];

@@ -1,4 +1,4 @@
-//! `fork_task_context`: gives a sub task this conversation.
+//! `fork_task_context`: gives a sub task a conversation to go on from.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::engine::request::Request;
 use crate::engine::tools::ask;
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
-/// Copies the conversation into a sub task.
+/// Copies a conversation into a sub task.
 pub(super) struct ForkTaskContext(pub(super) Door);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -18,14 +18,18 @@ pub(super) struct ForkTaskContext(pub(super) Door);
 pub(super) struct Input {
     /// The sub task that gets the copy, yours or one below it, without a conversation yet: its id or the start of it.
     task: String,
+    /// Whose conversation is copied: any task that has one, also one that is finished or closed. Default: yours.
+    #[serde(default)]
+    source: Option<String>,
 }
 
 impl Handler for ForkTaskContext {
     const NAME: &'static str = names::FORK_TASK_CONTEXT;
-    const DESCRIPTION: &'static str = "Copies your conversation into a sub task, so that its agent begins with all \
-        you have read and decided instead of with a briefing. Make the task with create_task and start: later, fork, \
-        then send it a message: it starts then, from the last commit of your branch. Worth it when the sub task needs \
-        most of what you know; otherwise a good description is cheaper, because a long conversation is paid for at \
+    const DESCRIPTION: &'static str = "Copies a conversation into a sub task, so that its agent begins with all that was \
+        read and decided in it instead of with a briefing: yours, or with source that of another task, for example one \
+        that has explored what this one needs. Make the task with create_task and start: later, fork, then send it a \
+        message: it starts then, from the last commit of your branch. Worth it when the sub task needs most of what \
+        that conversation has; otherwise a good description is cheaper, because a long conversation is paid for at \
         every turn. Must be the only call of its turn. Afterwards you are still yourself.";
     const EFFECT: Effect = Effect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
@@ -33,7 +37,7 @@ impl Handler for ForkTaskContext {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::Fork { target: input.task }, &call).await
+        ask(&self.0, Request::Fork { source: input.source, target: input.task }, &call).await
     }
 }
 

@@ -5,8 +5,14 @@ use crate::engine::tools::testing::{asked, refused};
 
 #[tokio::test]
 async fn the_copy_goes_into_the_named_task() {
-    let wanted = Request::Fork { target: "01JZ".to_owned() };
+    let wanted = Request::Fork { source: None, target: "01JZ".to_owned() };
     assert_eq!(asked("fork_task_context", json!({"task": "01JZ"})).await, wanted);
+}
+
+#[tokio::test]
+async fn another_task_may_be_the_source() {
+    let wanted = Request::Fork { source: Some("01JY".to_owned()), target: "01JZ".to_owned() };
+    assert_eq!(asked("fork_task_context", json!({"task": "01JZ", "source": "01JY"})).await, wanted);
 }
 
 #[tokio::test]

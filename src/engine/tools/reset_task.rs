@@ -26,7 +26,7 @@ impl Handler for ResetTask {
         "Starts a sub task over, yours or one below it: its conversation is emptied, its branch and worktree go and \
          are made anew from the branch above it, its old work is archived. It then waits for a message from you. For \
          an agent that has gone wrong beyond what a message can set right; say in the description what went wrong \
-         (update_task). Refused while it is at work. ",
+         (update_task). If it is at work, it is stopped first. ",
         mildest_first!()
     );
     const EFFECT: Effect = Effect::Opaque;

@@ -8,5 +8,6 @@
 [ -n "$(git stripspace --strip-comments <"$1" 2>/dev/null)" ] || exit 0
 
 # A line of hyphens in a message is no divider here. A commit of another task that is taken over keeps its trailer.
-git interpret-trailers --in-place --no-divider --if-exists doNothing --trailer "Task-Id: $MXD_TASK" "$1" 2>/dev/null
+# The settings of the repository are left out (there is none in /dev/null): a "trailer.*.command" among them would run.
+GIT_DIR=/dev/null git interpret-trailers --in-place --no-divider --if-exists doNothing --trailer "Task-Id: $MXD_TASK" "$1" 2>/dev/null
 exit 0

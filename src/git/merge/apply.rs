@@ -8,6 +8,7 @@ use super::{How, Landing, solve};
 use crate::git::agent_env::NOBODY;
 use crate::git::conflict::{self, Conflict};
 use crate::git::error::Error;
+use crate::git::union;
 
 /// What the target would become.
 pub(super) enum Computed {
@@ -71,6 +72,7 @@ fn replay(repository: &Repository, ours: Oid, theirs: Oid) -> Result<Computed, E
             )));
         }
         let mut index = repository.cherrypick_commit(&theirs, &tip, 0, None).map_err(&failed)?;
+        union::settle(repository, &mut index)?;
         let conflicts = conflict::conflicts(repository, &index)?;
         if !conflicts.is_empty() {
             return Ok(Computed::Conflicts(conflicts));

@@ -1,13 +1,17 @@
 //! What becomes of drafts of solved conflicts that nobody needs any more. A draft as it was written can be written again;
 //! one that the person has worked on is theirs, and is never removed here.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::solve::{DRAFTS, LIST, MADE_OF, SOLVING, decided, made_of};
 use crate::base::TaskId;
+use crate::git::anchor;
+use crate::git::dir::Dir;
 use crate::git::error::{Error, blocking};
+use crate::git::repo_file;
 use crate::git::worktree::Worktrees;
 
 /// The drafts of one task.
@@ -23,27 +27,31 @@ pub struct Drafts {
 impl Worktrees {
     /// Lists the drafts that there are, whoever they belong to.
     pub async fn drafts(&self) -> Result<Vec<Drafts>, Error> {
-        let folder = self.folder().join(SOLVING);
-        blocking(move || list(&folder)).await
+        let folder = self.folder.join(SOLVING);
+        blocking(move || {
+            anchor::refuse_link_to_folder(&folder)?;
+            list(&folder)
+        })
+        .await
     }
 
     /// Removes a task's drafts as far as they can be written again. Returns what stays.
     pub async fn drop_drafts(&self, task: TaskId) -> Result<Option<Drafts>, Error> {
-        let path = self.solving(task);
+        let (path, all) = (self.solving(task), self.folder()?);
         blocking(move || {
             let edited = edited(&path)?;
             if !edited.is_empty() {
                 return Ok(Some(Drafts { task: Some(task), path, edited }));
             }
-            remove(&path).map(|()| None)
+            remove(&all, task).map(|()| None)
         })
         .await
     }
 
     /// Forgets what was solved: it is in a commit.
     pub(super) async fn forget_solving(&self, task: TaskId) -> Result<(), Error> {
-        let path = self.solving(task);
-        blocking(move || remove(&path)).await
+        let all = self.folder()?;
+        blocking(move || remove(&all, task)).await
     }
 }
 
@@ -74,7 +82,9 @@ fn edited(folder: &Path) -> Result<Vec<PathBuf>, Error> {
             decided(folder).is_empty()
         } else {
             let made = below.strip_prefix(DRAFTS).ok().and_then(|draft| made.get(draft));
-            made.is_some_and(|made| fs::read(&path).is_ok_and(|content| made.is_as_drafted(&content)))
+            made.is_some_and(|made| {
+                repo_file::read_plain(&path, u64::MAX).is_some_and(|content| made.is_as_drafted(&content))
+            })
         };
         if !untouched && path.symlink_metadata().is_ok() {
             found.push(path);
@@ -84,13 +94,16 @@ fn edited(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-fn remove(path: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::disk("remove", path)(error)),
-        Ok(()) | Err(_) => {}
-    }
+fn remove(all: &Dir, task: TaskId) -> Result<(), Error> {
+    let solving = match all.child(OsStr::new(SOLVING)) {
+        Ok(solving) => solving,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::disk("open", all.path().join(SOLVING))(error)),
+    };
+    let name = OsString::from(task.to_string());
+    solving.remove_tree(&name).map_err(Error::disk("remove", solving.path().join(&name)))?;
     // The folder around it goes with the last one.
-    let _ = path.parent().map(fs::remove_dir);
+    let _ = all.remove_dir(OsStr::new(SOLVING));
     Ok(())
 }
 

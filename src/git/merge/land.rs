@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use git2::{Oid, Repository, Signature};
 
 use super::apply::{Computed, compute};
+use super::recover;
 use super::{CheckoutFate, Landed, Landing, TookIn, tip};
 use crate::base::{TaskId, text};
 use crate::git::entry::{self, Entry, Head};
@@ -164,11 +165,10 @@ impl Worktrees {
         .await?;
         let checkout = match &target {
             Some(checkout) => {
-                if let Err(error) = follow(checkout, from, to, Rehearsal::No).await {
-                    // Git looks at everything before it writes anything: somebody changed a file in the last moment.
-                    if error.is_contention() || follow(checkout, from, to, Rehearsal::Yes).await.is_err() {
-                        self.return_target(landing.task, &landing.target, (from, to), Some(undo)).await?;
-                    }
+                if let Err(error) = follow(checkout, from, to, Rehearsal::No).await
+                    && !catches_up(checkout, &landing.target, (from, to), &error).await?
+                {
+                    self.return_target(landing.task, &landing.target, (from, to), Some(undo)).await?;
                     return Err(error);
                 }
                 CheckoutFate::Updated(checkout.path.clone())
@@ -250,10 +250,10 @@ impl Worktrees {
         .await?;
         let fate = match &checkout {
             Some(checkout) => {
-                if let Err(error) = follow(checkout, note.to, note.from, Rehearsal::No).await {
-                    if error.is_contention() || follow(checkout, note.to, note.from, Rehearsal::Yes).await.is_err() {
-                        self.return_target(task, &note.target, (note.to, note.from), None).await?;
-                    }
+                if let Err(error) = follow(checkout, note.to, note.from, Rehearsal::No).await
+                    && !catches_up(checkout, &note.target, (note.to, note.from), &error).await?
+                {
+                    self.return_target(task, &note.target, (note.to, note.from), None).await?;
                     return Err(error);
                 }
                 CheckoutFate::Updated(checkout.path.clone())
@@ -325,7 +325,7 @@ pub(super) enum Rehearsal {
 
 /// Brings a checkout whose files are as in `from` to `to`. Refuses to write over anything that is not as in `from`.
 pub(super) async fn follow(checkout: &Checkout, from: Oid, to: Oid, rehearsal: Rehearsal) -> Result<(), Error> {
-    let mut call = checkout.git(["read-tree", "-m", "-u"]).long(None);
+    let mut call = checkout.git(["read-tree", "-m", "-u"]).long(None).fetching();
     if rehearsal == Rehearsal::Yes {
         call = call.argument("--dry-run");
     }
@@ -342,6 +342,21 @@ pub(super) async fn follow(checkout: &Checkout, from: Oid, to: Oid, rehearsal: R
     };
     step("a checkout could follow");
     Ok(())
+}
+
+/// Tries again to bring a checkout to a target that has moved, after `error` stopped it. Tells whether it is there now; if
+/// not, nothing in it is in between, and the target can go back. An error: neither is so, and the next start finishes it.
+async fn catches_up(checkout: &Checkout, target: &str, (from, to): (Oid, Oid), error: &Error) -> Result<bool, Error> {
+    if error.is_contention() {
+        return Ok(false);
+    }
+    match recover::catch_up(checkout, from, to).await {
+        Ok(files) => Ok(files.is_empty()),
+        Err(again) => Err(Error::Refused(format!(
+            "\"{target}\" has moved, but the files in {} could not follow: {again}. The next start of mxd finishes it",
+            checkout.path.display()
+        ))),
+    }
 }
 
 fn next_undo(repository: &Repository, task: TaskId) -> Result<String, Error> {

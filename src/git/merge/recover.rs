@@ -1,16 +1,20 @@
 //! What a crash in the middle of a landing left: finished if the target moved, undone if it did not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use git2::{Oid, Repository};
 
 use super::land::{Note, PENDING, UNDO, forget, read_note};
 use crate::base::TaskId;
 use crate::git::error::{Error, blocking};
+use crate::git::locks;
 use crate::git::program::Checkout;
 use crate::git::refs;
+use crate::git::repo_file;
 use crate::git::status;
 use crate::git::worktree::Worktrees;
 use crate::git::worktree_files::{self, Change};
@@ -34,7 +38,14 @@ impl Worktrees {
         let pending = blocking(move || pending(&main.open()?)).await?;
         let mut recovered = Vec::new();
         for (task, note) in pending {
-            recovered.push(self.recover(task, &note).await?);
+            match self.recover(task, &note).await {
+                Ok(done) => recovered.push(done),
+                // Somebody works in the checkout right now. The others need not wait for that; this one is for the next start.
+                Err(error) if error.is_contention() => {
+                    tracing::warn!(%task, %error, "an interrupted merge is finished at the next start");
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(recovered)
     }
@@ -87,6 +98,41 @@ impl Worktrees {
         let main = self.main().clone();
         blocking(move || undoable(&main.open()?)).await
     }
+}
+
+/// How long the way back from a merge is kept that is not the last one of its task.
+const UNDO_KEPT: Duration = Duration::from_hours(30 * 24);
+
+impl Worktrees {
+    /// Returns the refs that take back merges which are long past: not the last merge of its task, and older than 30 days.
+    pub async fn old_undos(&self) -> Result<Vec<String>, Error> {
+        let main = self.main().clone();
+        blocking(move || old_undos(&main.open()?, SystemTime::now())).await
+    }
+
+    /// Forgets the refs that [`Worktrees::old_undos`] returned.
+    pub async fn forget_undos(&self, names: &[String]) -> Result<(), Error> {
+        let (main, names) = (self.main().clone(), names.to_vec());
+        blocking(move || {
+            let repository = main.open()?;
+            names.iter().filter(|name| name.starts_with(UNDO)).try_for_each(|name| refs::delete(&repository, name))
+        })
+        .await
+    }
+}
+
+fn old_undos(repository: &Repository, now: SystemTime) -> Result<Vec<String>, Error> {
+    let kept: BTreeSet<String> = undoable(repository)?.into_iter().map(|last| last.undo).collect();
+    let mut old = Vec::new();
+    for found in repository.references_glob(&format!("{UNDO}*")).map_err(Error::read(repository.path()))?.flatten() {
+        let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
+        let Ok(note) = found.peel_to_commit() else { continue };
+        let made = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(note.time().seconds()).unwrap_or(0));
+        if !kept.contains(&name) && now.duration_since(made).is_ok_and(|age| age > UNDO_KEPT) {
+            old.push(name);
+        }
+    }
+    Ok(old)
 }
 
 fn undoable(repository: &Repository) -> Result<Vec<Undoable>, Error> {
@@ -147,9 +193,9 @@ fn forget_way_back(repository: &Repository, task: TaskId, finished: &Note) -> Re
 
 /// Brings a checkout to `to` whose files are partly as in `from` and partly as in `to`, perhaps one of them half written.
 /// Returns the files that are neither: then nothing was changed.
-async fn catch_up(checkout: &Checkout, from: Oid, to: Oid) -> Result<Vec<PathBuf>, Error> {
-    // It was left by our own git, which is gone: nobody else had a reason to write here while the target was moving.
-    let _ = fs::remove_file(checkout.git_dir.join("index.lock"));
+pub(super) async fn catch_up(checkout: &Checkout, from: Oid, to: Oid) -> Result<Vec<PathBuf>, Error> {
+    // It may be the lock of our own git, which is gone, or that of a git which the user runs by now.
+    locks::unlock_index(checkout).await?;
     let changed = status::changed_paths(checkout).await?;
     let (here, candidates) = (checkout.clone(), changed);
     let foreign = blocking(move || {
@@ -170,7 +216,13 @@ async fn catch_up(checkout: &Checkout, from: Oid, to: Oid) -> Result<Vec<PathBuf
     .await?;
     let Some(foreign) = foreign else { return Ok(Vec::new()) };
     if foreign.is_empty() {
-        checkout.git(["read-tree", "--reset", "-u"]).argument(to.to_string()).long(None).run().await?;
+        checkout
+            .git(["read-tree", "--reset", "-u"])
+            .argument(to.to_string())
+            .long(None)
+            .fetching()
+            .run_patiently()
+            .await?;
     }
     Ok(foreign)
 }
@@ -198,7 +250,7 @@ fn is_between(repository: &Repository, path: &Path, before: Option<(Oid, i32)>, 
     let content = if found.is_symlink() {
         fs::read_link(path).map(|target| std::os::unix::ffi::OsStrExt::as_bytes(target.as_os_str()).to_vec())
     } else {
-        fs::read(path)
+        repo_file::read_plain(path, u64::MAX).ok_or_else(|| io::ErrorKind::InvalidInput.into())
     };
     let Ok(content) = content else { return false };
     // Line endings may have been converted on the way to the disk.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::tip;
 use crate::base::{TaskId, text};
-use crate::git::conflict::{self, ConflictKind};
+use crate::git::conflict::{self, ConflictKind, undisputed};
+use crate::git::dir::{Dir, split};
 use crate::git::error::{Error, blocking};
+use crate::git::repo_file;
 use crate::git::snapshot::unescape;
 use crate::git::worktree::Worktrees;
 use crate::git::worktree_files;
@@ -33,8 +35,6 @@ pub(super) const LIST: &str = "CONFLICTS";
 /// How long a mark is, unless a file has lines of its own that look like one.
 const MARK: u16 = 7;
 const LONGEST_MARK: u16 = 64;
-/// The bits of an index entry that say which side of a conflict it is.
-const STAGE: u16 = 0x3000;
 
 /// What the person has to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,20 +55,30 @@ impl Worktrees {
     /// Writes a draft of everything that a task's branch and its target disagree about. What was solved already is left as
     /// it is. Nothing: there is nothing to solve.
     pub async fn prepare_solving(&self, task: TaskId, branch: &str, target: &str) -> Result<Option<Solving>, Error> {
-        let (main, folder) = (self.main().clone(), self.solving(task));
+        let (main, all, name) = (self.main().clone(), self.folder()?, drafts_of(task));
         let (branch, target) = (branch.to_owned(), target.to_owned());
         blocking(move || {
             let repository = main.open()?;
             let index = conflict::merge(&repository, tip(&repository, &branch)?, tip(&repository, &target)?)?;
-            prepare(&repository, &index, &folder, &branch, &target)
+            let open = Open::all(&repository, &index)?;
+            if open.is_empty() {
+                return Ok(None);
+            }
+            let folder = all.make(&name).map_err(Error::disk("make the folder", all.path().join(&name)))?;
+            prepare(&repository, &open, &folder, &branch, &target).map(Some)
         })
         .await
     }
 
     /// Returns where the conflicts of a task are solved.
     pub(super) fn solving(&self, task: TaskId) -> PathBuf {
-        self.folder().join(SOLVING).join(task.to_string())
+        self.folder.join(drafts_of(task))
     }
+}
+
+/// Returns where the drafts of a task are, below the folder of the worktrees.
+pub(super) fn drafts_of(task: TaskId) -> PathBuf {
+    Path::new(SOLVING).join(task.to_string())
 }
 
 /// What a draft was made of.
@@ -171,72 +181,45 @@ impl Open {
         let IndexConflict { ancestor, our, their } = &self.conflict;
         let (our, their) = (our.as_ref()?, their.as_ref()?);
         let before = ancestor.as_ref().map(|ancestor| ancestor.mode);
-        Some(copy(if before == Some(our.mode) { their } else { our }))
+        Some(undisputed(if before == Some(our.mode) { their } else { our }))
     }
 
     fn side(&self, stays: Stays) -> Option<IndexEntry> {
         match stays {
-            Stays::Task => self.conflict.our.as_ref().map(copy),
-            Stays::Target => self.conflict.their.as_ref().map(copy),
+            Stays::Task => self.conflict.our.as_ref().map(undisputed),
+            Stays::Target => self.conflict.their.as_ref().map(undisputed),
         }
     }
 }
 
-/// Copies an entry, as one that nobody disagrees about.
-fn copy(entry: &IndexEntry) -> IndexEntry {
-    IndexEntry {
-        ctime: entry.ctime,
-        mtime: entry.mtime,
-        dev: 0,
-        ino: 0,
-        mode: entry.mode,
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id: entry.id,
-        flags: entry.flags & !STAGE,
-        flags_extended: 0,
-        path: entry.path.clone(),
-    }
-}
-
-fn prepare(
-    repository: &Repository,
-    index: &Index,
-    folder: &Path,
-    branch: &str,
-    target: &str,
-) -> Result<Option<Solving>, Error> {
-    let open = Open::all(repository, index)?;
-    if open.is_empty() {
-        return Ok(None);
-    }
-    let mut known = made_of(folder);
+fn prepare(repository: &Repository, open: &[Open], folder: &Dir, branch: &str, target: &str) -> Result<Solving, Error> {
+    let mut known = made_of(folder.path());
     known.retain(|path, made| {
         let same = open.iter().any(|open| open.path == *path && open.key == made.key);
-        same && folder.join(DRAFTS).join(path).is_file()
+        same && draft(folder, path).is_ok()
     });
     // What is written over first is no longer said to be there.
     write_made_of(folder, &known)?;
+    let drafts = folder.make(Path::new(DRAFTS)).map_err(Error::disk("make the folder", folder.path()))?;
     let mut files = Vec::new();
     for conflict in open.iter().filter(|open| open.is_in_lines()) {
         if !known.contains_key(&conflict.path) {
             let (content, _) = conflict.marked(repository, (branch, target))?;
-            worktree_files::write(&folder.join(DRAFTS), &conflict.path, &content, FileMode::Blob)?;
+            worktree_files::write(&drafts, &conflict.path, &content, FileMode::Blob)?;
             known.insert(conflict.path.clone(), Made::of(&conflict.key, &content));
         }
-        files.push(folder.join(DRAFTS).join(&conflict.path));
+        files.push(drafts.path().join(&conflict.path));
     }
     write_made_of(folder, &known)?;
     let listed: Vec<&Open> =
         open.iter().filter(|open| !open.is_in_lines() && open.kind != ConflictKind::BothMoved).collect();
     if !listed.is_empty() {
-        let said = decided(folder);
+        let said = decided(folder.path());
         let page = list(&listed, &said, branch, target);
         worktree_files::write(folder, Path::new(LIST), page.as_bytes(), FileMode::Blob)?;
-        files.insert(0, folder.join(LIST));
+        files.insert(0, folder.path().join(LIST));
     }
-    Ok(Some(Solving { files, conflicts: open.len() }))
+    Ok(Solving { files, conflicts: open.len() })
 }
 
 fn list(open: &[&Open], said: &BTreeMap<String, Stays>, branch: &str, target: &str) -> String {
@@ -267,7 +250,7 @@ fn list(open: &[&Open], said: &BTreeMap<String, Stays>, branch: &str, target: &s
 
 /// Returns what was decided by a word so far.
 pub(super) fn decided(folder: &Path) -> BTreeMap<String, Stays> {
-    let page = fs::read(folder.join(LIST)).unwrap_or_default();
+    let page = repo_file::read_plain(&folder.join(LIST), u64::MAX).unwrap_or_default();
     let page = String::from_utf8_lossy(&page).into_owned();
     let decided = page.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -282,7 +265,7 @@ pub(super) fn decided(folder: &Path) -> BTreeMap<String, Stays> {
 }
 
 pub(super) fn made_of(folder: &Path) -> BTreeMap<PathBuf, Made> {
-    let page = fs::read(folder.join(MADE_OF)).unwrap_or_default();
+    let page = repo_file::read_plain(&folder.join(MADE_OF), u64::MAX).unwrap_or_default();
     let lines = page.split(|byte| *byte == b'\n').filter_map(|line| {
         let at = line.iter().position(|byte| *byte == b' ')?;
         let words = String::from_utf8(line[..at].to_vec()).ok()?;
@@ -295,15 +278,19 @@ pub(super) fn made_of(folder: &Path) -> BTreeMap<PathBuf, Made> {
     lines.collect()
 }
 
-fn write_made_of(folder: &Path, known: &BTreeMap<PathBuf, Made>) -> Result<(), Error> {
+fn write_made_of(folder: &Dir, known: &BTreeMap<PathBuf, Made>) -> Result<(), Error> {
     let line = |(path, Made { key, drafted }): (&PathBuf, &Made)| {
         let drafted = drafted.as_ref().map(|drafted| format!(":{drafted}")).unwrap_or_default();
         format!("{key}{drafted} {}\n", path.as_os_str().as_bytes().escape_ascii())
     };
     let page: String = known.iter().map(line).collect();
-    let drafts = folder.join(DRAFTS);
-    fs::create_dir_all(&drafts).map_err(Error::disk("make the folder", &drafts))?;
     worktree_files::write(folder, Path::new(MADE_OF), page.as_bytes(), FileMode::Blob)
+}
+
+/// Reads a draft, and nothing that a link in its place leads to.
+fn draft(folder: &Dir, path: &Path) -> io::Result<Vec<u8>> {
+    let (above, name) = split(path)?;
+    folder.below(Path::new(DRAFTS))?.below(above)?.read(name, u64::MAX)
 }
 
 /// Puts what the person solved in place of the conflicts of a merge. Refused, with the names, if something is not solved.
@@ -313,9 +300,8 @@ pub(super) fn apply(repository: &Repository, index: &mut Index, folder: &Path) -
     let (mut marked, mut undecided) = (Vec::new(), Vec::new());
     for open in Open::all(repository, index)? {
         let solved = if open.is_in_lines() {
-            let draft = folder.join(DRAFTS).join(&open.path);
-            let content =
-                fs::read(&draft).ok().filter(|_| known.get(&open.path).is_some_and(|made| made.key == open.key));
+            let content = Dir::open(folder).and_then(|folder| draft(&folder, &open.path)).ok();
+            let content = content.filter(|_| known.get(&open.path).is_some_and(|made| made.key == open.key));
             let (_, length) = open.marked(repository, ("", ""))?;
             match content.filter(|content| !has_marks(content, length)).zip(open.entry()) {
                 Some((content, entry)) => Some(IndexEntry { id: repository.blob(&content).map_err(&failed)?, ..entry }),

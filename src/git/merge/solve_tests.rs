@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 #[test]
@@ -21,7 +23,7 @@ fn what_drafts_were_made_of_is_read_as_it_was_written_whatever_the_name() {
     let mut known: BTreeMap<PathBuf, Made> = names.iter().map(name).collect();
     let unnoted = Made { key: "ba9876543210".to_owned(), drafted: None };
     known.insert("noted by an older version".into(), unnoted.clone());
-    write_made_of(folder.path(), &known).unwrap();
+    write_made_of(&Dir::open(folder.path()).unwrap(), &known).unwrap();
     assert_eq!(made_of(folder.path()), known);
     assert!(known[Path::new("a.txt")].is_as_drafted(b"a.txt") && !known[Path::new("a.txt")].is_as_drafted(b"b.txt"));
     assert!(!unnoted.is_as_drafted(b""), "what nobody noted may be somebody's work");

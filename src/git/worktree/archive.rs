@@ -9,7 +9,7 @@ use git2::{Oid, Repository};
 
 use super::Worktrees;
 use crate::base::TaskId;
-use crate::git::capture::{LeftOut, Safety, capture};
+use crate::git::capture::{LeftOut, capture};
 use crate::git::entry::Head;
 use crate::git::error::{Error, blocking};
 use crate::git::program::Checkout;
@@ -66,7 +66,7 @@ impl Worktrees {
         let (mut captured, mut dirty) = (None, false);
         if let Some(checkout) = checkout {
             dirty = !status::dirty(checkout, 0).await?.is_clean();
-            let state = capture(checkout, None, Safety::Durable).await?;
+            let state = capture(checkout, None).await?;
             left_out = state.left_out;
             left_out.extend(self.submodules(checkout).await?);
             captured = Some(state.tree);

@@ -1,23 +1,23 @@
 //! Making a worktree, and making sure that one stands: look, decide (see `situation`), act, look again.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+
+use rustix::fs::Mode;
 
 use super::{Standing, Start, Wanted, Worktrees};
 use crate::base::TaskId;
+use crate::git::anchor;
+use crate::git::dir::Dir;
 use crate::git::entry::{self, BEING_MADE, Entry, Head};
 use crate::git::error::{Error, blocking};
-use crate::git::health::FORGOTTEN;
 use crate::git::refs;
 use crate::git::situation::{Folder, Noted, Origin, Plan, Situation, Why};
 use crate::git::status;
 use crate::git::worktree_files::remove_if_there;
-use crate::process;
-
-/// How old a lock must be that nobody can be seen to hold: what is written without a process of its own is through by then.
-const SETTLED: Duration = Duration::from_secs(1);
 
 /// How many repairs may follow one another before it is clear that they do not help.
 const REPAIRS: usize = 5;
@@ -30,25 +30,6 @@ impl Worktrees {
         let _place = self.place(&wanted.path).await;
         let start = self.resolve(start).await?;
         self.settle(wanted, Some(&start)).await
-    }
-
-    /// Removes the lock that a killed git left on a worktree's index, and tells whether it did. A lock that somebody may
-    /// still hold stays: a git that runs would lose what it does. To be called when what ran there for us has ended.
-    pub async fn unlock_index(&self, path: &Path) -> Result<bool, Error> {
-        let checkout = self.checkout(path).await?;
-        let Some(young) = status::lock_age(&checkout.git_dir) else { return Ok(false) };
-        tokio::time::sleep(SETTLED.saturating_sub(young)).await;
-        let path = entry::plain(path);
-        blocking(move || {
-            let Some(age) = status::lock_age(&checkout.git_dir) else { return Ok(false) };
-            let is_held = process::table::is_used(&path, "git").unwrap_or(age < FORGOTTEN);
-            if is_held || age < SETTLED {
-                return Ok(false);
-            }
-            remove_if_there(&checkout.git_dir.join("index.lock"))?;
-            Ok(true)
-        })
-        .await
     }
 
     /// Returns the commit that a start names.
@@ -84,6 +65,8 @@ impl Worktrees {
             tracing::debug!(task = %wanted.task, ?situation, ?plan, "worktree");
             match plan {
                 Plan::Stands => {
+                    let checkout = self.checkout(&wanted.path).await?;
+                    self.mend_checkout(&checkout, &wanted.branch).await?;
                     if self.revive_branch(wanted).await? {
                         note(again(Why::BranchLost, None));
                     }
@@ -122,7 +105,10 @@ impl Worktrees {
                     note(again(Why::Moved(from), None));
                 }
                 Plan::Busy(path) => return Err(Error::BranchBusy { branch: wanted.branch.clone(), path }),
-                Plan::InTheWay => return Err(Error::InTheWay(wanted.path.clone())),
+                Plan::InTheWay => {
+                    anchor::refuse_link(&wanted.path)?;
+                    return Err(Error::InTheWay(wanted.path.clone()));
+                }
             }
         }
         Err(Error::Refused(format!(
@@ -176,7 +162,7 @@ impl Worktrees {
         // Nobody has worked here yet: a lock is the leftover of an interrupted filling.
         remove_if_there(&found.git_dir.join("index.lock"))?;
         let reset = checkout.git(["reset", "--hard", "--quiet", "--no-recurse-submodules"]);
-        reset.long(self.records.as_deref()).run().await?;
+        reset.long(self.records.as_deref()).fetching().run().await?;
         mark_as_made(&found.git_dir, wanted.task)
     }
 
@@ -188,30 +174,51 @@ impl Worktrees {
         } else {
             checkout.git(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
         };
-        call.long(self.records.as_deref()).run().await?;
+        call.long(self.records.as_deref()).fetching().run().await?;
         Ok(fs::read_dir(&wanted.path).map_err(Error::disk("list", &wanted.path))?.count() > 1)
     }
 
     /// Removes a worktree's entry, whose folder is gone or holds nothing but its link.
     pub(super) async fn forget(&self, path: &Path) -> Result<(), Error> {
         let _entries = self.entries.lock().await;
-        remove_if_there(&path.join(".git"))?;
-        match fs::remove_dir(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::disk("remove", path)(error)),
-            _ => {}
-        }
-        // Once for a missing folder, once more for the lock.
-        self.main.git(["worktree", "remove", "--force", "--force", "--"]).argument(path).run_patiently().await.map(drop)
+        let (path, found) = (path.to_owned(), self.entry_of(path).await?);
+        blocking(move || {
+            match Dir::open(&path) {
+                Ok(folder) => {
+                    folder.remove_file(OsStr::new(".git")).map_err(Error::disk("remove", path.join(".git")))?;
+                    fs::remove_dir(&path).map_err(Error::disk("remove", &path))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    anchor::refuse_link(&path)?;
+                    return Err(Error::disk("remove", &path)(error));
+                }
+            }
+            // As `git worktree remove` does it; that would also delete whatever stands at the path by now.
+            if let Some(entry) = found {
+                fs::remove_dir_all(&entry.git_dir).map_err(Error::disk("remove", &entry.git_dir))?;
+                let _ = entry.git_dir.parent().map(fs::remove_dir);
+            }
+            Ok(())
+        })
+        .await
     }
 
-    async fn relink(&self, path: &Path) -> Result<(), Error> {
+    pub(super) async fn relink(&self, path: &Path) -> Result<(), Error> {
         let found = self.entry_of(path).await?.ok_or_else(|| Error::InTheWay(path.to_owned()))?;
-        let link = path.join(".git");
+        anchor::refuse_link(path)?;
         let mut text = b"gitdir: ".to_vec();
-        text.extend_from_slice(std::os::unix::ffi::OsStrExt::as_bytes(found.git_dir.as_os_str()));
+        text.extend_from_slice(found.git_dir.as_os_str().as_bytes());
         text.push(b'\n');
-        remove_if_there(&link)?;
-        fs::write(&link, text).map_err(Error::disk("write", link))
+        let (name, path) = (OsStr::new(".git"), path.to_owned());
+        blocking(move || {
+            let failed = || Error::disk("write", path.join(name));
+            let folder = Dir::open(&path).map_err(failed())?;
+            folder.remove_file(name).map_err(failed())?;
+            let mut link = folder.create(name, Mode::from_raw_mode(0o666)).map_err(failed())?;
+            link.write_all(&text).map_err(failed())
+        })
+        .await
     }
 
     async fn move_back(&self, from: &Path, path: &Path) -> Result<(), Error> {

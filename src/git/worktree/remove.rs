@@ -52,32 +52,42 @@ impl Worktrees {
         }
         let _place = self.place(&removal.path).await;
         let found = self.entry_of(&path).await?;
-        let is_there = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let found_there = path.symlink_metadata().ok();
+        let is_there = found_there.as_ref().is_some_and(std::fs::Metadata::is_dir);
+        // What is behind a link is not ours; the link is kept beside, for whoever wants to know where it led.
+        let is_link = found_there.is_some_and(|found| found.is_symlink());
         if is_there && path.join(".git").is_dir() {
             return Err(Error::InTheWay(path));
+        }
+        if is_there && found.as_ref().is_some_and(|entry| entry::link_of(&path).as_ref() != Some(&entry.git_dir)) {
+            // Its files are archived like any others, once git can look at them.
+            self.relink(&path).await?;
         }
         // Where files were never all written nobody can have worked.
         let untouched = found.as_ref().is_some_and(entry::Entry::is_being_made);
         let checkout =
             found.as_ref().filter(|_| is_there && !untouched).map(|entry| entry.checkout(&path, &self.main.common));
+        if let Some(checkout) = &checkout {
+            self.mend_checkout(checkout, &removal.branch).await?;
+        }
         let archived = self.archive(removal.task, &removal.branch, &removal.bases, checkout.as_ref()).await?;
 
         let unknown = is_there && found.is_none() && path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
         let modules = found.as_ref().map(|entry| entry.git_dir.join("modules")).filter(|modules| modules.exists());
         let mut removed = Removed { archive: archived.commit, left_out: archived.left_out, ..Removed::default() };
-        if is_there {
-            let keep = unknown || !removed.left_out.is_empty();
+        if is_there || is_link {
+            let keep = unknown || is_link || !removed.left_out.is_empty();
             let gone = path.clone();
             let moved = blocking(move || {
                 let moved = move_beside(&gone, if keep { ASIDE } else { TRASH })?;
-                if let Some(modules) = modules.filter(|_| keep) {
-                    keep_modules(&modules, &moved)?;
+                if let Some(modules) = modules.filter(|_| keep && !is_link) {
+                    keep_modules(&modules, &moved.path())?;
                 }
                 Ok(moved)
             })
             .await?;
             if keep {
-                removed.aside = Some(moved);
+                removed.aside = Some(moved.path());
             } else {
                 delete_later(moved);
             }
@@ -96,7 +106,7 @@ impl Worktrees {
         let Some(seen) = seen else { return Ok(false) };
         let _entries = self.entries.lock().await;
         let name = format!("{}{branch}", refs::HEADS);
-        self.main.git(["update-ref", "-d", &name, &seen.to_string()]).run_patiently().await?;
+        self.main.git(["update-ref", "-d", &name, &seen.to_string()]).durable().run_patiently().await?;
         Ok(true)
     }
 }

@@ -8,7 +8,7 @@ use git2::{Oid, Repository};
 
 use super::archive::UNCOMMITTED;
 use super::{Standing, Wanted, Worktrees};
-use crate::git::capture::{Safety, capture};
+use crate::git::capture::capture;
 use crate::git::error::{Error, blocking};
 use crate::git::refs;
 use crate::git::status;
@@ -83,7 +83,7 @@ impl Worktrees {
         }
         let checkout = self.checkout(&wanted.path).await?;
         let changed = status::changed_paths(&checkout).await?;
-        let now = capture(&checkout, None, Safety::Os).await?.tree;
+        let now = capture(&checkout, None).await?.tree;
         let here = checkout.clone();
         blocking(move || {
             let repository = here.open()?;
@@ -98,7 +98,7 @@ impl Worktrees {
                 let (files, example) = (1 + others.count(), example.display().to_string());
                 return Err(Error::Dirty { path: here.path.clone(), files, example });
             }
-            worktree_files::apply(&repository, &here.path, &missing)
+            worktree_files::apply(&repository, &here.anchor()?, &missing)
         })
         .await?;
         Ok(Uncommitted::Restored(status::changed_paths(&checkout).await?))

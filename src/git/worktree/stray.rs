@@ -94,7 +94,7 @@ impl Worktrees {
         .await?;
         for path in &half_made {
             let _place = self.place(path).await;
-            if path.is_dir() {
+            if path.symlink_metadata().is_ok() {
                 let gone = path.clone();
                 super::trash::delete_later(blocking(move || super::trash::move_beside(&gone, TRASH)).await?);
             }

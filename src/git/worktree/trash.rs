@@ -1,14 +1,14 @@
 //! Folders on their way out: moved beside their old place in an instant, deleted at leisure. What may hold work that is
 //! nowhere else is moved aside instead, and never deleted by us.
 
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ulid::Ulid;
 
 use super::Worktrees;
+use crate::git::dir::{Dir, is_in_the_way, split};
 use crate::git::error::{Error, blocking};
 
 /// Beside the worktrees; a name that no task's folder has.
@@ -20,64 +20,69 @@ impl Worktrees {
     /// Deletes what removals left to be deleted. To be called at the start, for what a crash left. Returns the folders that
     /// could not be deleted.
     pub async fn empty_trash(&self) -> Result<Vec<PathBuf>, Error> {
-        let trash = self.folder.join(TRASH);
+        let folder = self.folder()?;
         blocking(move || {
-            let listed = match fs::read_dir(&trash) {
-                Ok(listed) => listed,
+            let failed = || Error::disk("list", folder.path().join(TRASH));
+            let trash = match folder.child(OsStr::new(TRASH)) {
+                Ok(trash) => trash,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-                Err(error) => return Err(Error::disk("list", trash)(error)),
+                Err(error) if is_in_the_way(&error) => return Err(not_a_folder(&folder.path().join(TRASH))),
+                Err(error) => return Err(failed()(error)),
             };
-            Ok(listed.flatten().map(|entry| entry.path()).filter(|path| delete(path).is_err()).collect())
+            let names = trash.names().map_err(failed())?;
+            let remains = names.into_iter().filter(|name| trash.remove_tree(name).is_err());
+            Ok(remains.map(|name| trash.path().join(name)).collect())
         })
         .await
     }
 
     pub(super) async fn set_aside(&self, path: &Path) -> Result<PathBuf, Error> {
         let path = path.to_owned();
-        blocking(move || move_beside(&path, ASIDE)).await
+        blocking(move || Ok(move_beside(&path, ASIDE)?.path())).await
     }
 }
 
-/// Moves a folder into another one beside it, under a name that is free.
-pub(super) fn move_beside(path: &Path, beside: &str) -> Result<PathBuf, Error> {
+fn not_a_folder(path: &Path) -> Error {
+    Error::Refused(format!(
+        "{} is not a folder but a file or a link; what is deleted is moved there first. Nothing was deleted; remove it and \
+         try again",
+        path.display()
+    ))
+}
+
+/// A folder, a file or a link that was moved, with the open folder that it is in now.
+pub(super) struct Moved {
+    home: Dir,
+    name: OsString,
+}
+
+impl Moved {
+    pub(super) fn path(&self) -> PathBuf {
+        self.home.path().join(&self.name)
+    }
+}
+
+/// Moves a folder into another one beside it, under a name that is free. A link is moved itself, not what it leads to.
+pub(super) fn move_beside(path: &Path, beside: &str) -> Result<Moved, Error> {
     let failed = || Error::disk("move away", path);
-    let home = path.parent().unwrap_or(path).join(beside);
-    fs::create_dir_all(&home).map_err(failed())?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}", Ulid::generate()));
-    let moved = home.join(name);
-    fs::rename(path, &moved).map_err(failed())?;
-    Ok(moved)
+    let (above, name) = split(path).map_err(failed())?;
+    let folder = Dir::open_linked(above).map_err(failed())?;
+    let home = match folder.make(Path::new(beside)) {
+        Ok(home) => home,
+        Err(error) if is_in_the_way(&error) => return Err(not_a_folder(&above.join(beside))),
+        Err(error) => return Err(failed()(error)),
+    };
+    let mut new = name.to_owned();
+    new.push(format!(".{}", Ulid::generate()));
+    folder.rename(name, &home, &new).map_err(failed())?;
+    Ok(Moved { home, name: new })
 }
 
 /// Deletes a folder in the background. What is not done when the program ends is done at the next start.
-pub(super) fn delete_later(path: PathBuf) {
+pub(super) fn delete_later(moved: Moved) {
     tokio::task::spawn_blocking(move || {
-        if let Err(error) = delete(&path) {
-            tracing::warn!(%error, path = %path.display(), "a removed worktree could not be deleted");
+        if let Err(error) = moved.home.remove_tree(&moved.name) {
+            tracing::warn!(%error, path = %moved.path().display(), "a removed worktree could not be deleted");
         }
     });
-}
-
-/// Deletes a folder, also one with folders in it that forbid it: some package caches are made read-only.
-fn delete(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            permit(path);
-            fs::remove_dir_all(path)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
-}
-
-fn permit(folder: &Path) {
-    let Ok(found) = fs::symlink_metadata(folder) else { return };
-    if !found.is_dir() {
-        return;
-    }
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(found.permissions().mode() | 0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        permit(&entry.path());
-    }
 }

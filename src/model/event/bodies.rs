@@ -94,6 +94,9 @@ pub struct ToolResult {
     /// The process that goes on running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundRef>,
+    /// The background process whose end this result reports. No message reports it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// Where the agent's shell stands from now on: below its worktree, `.` for the top of it, or an absolute path. Nothing:
     /// where it stood before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,6 +115,7 @@ impl ToolResult {
             images: Vec::new(),
             full: None,
             background: None,
+            ended: None,
             cwd: None,
             duration_ms: 0,
         }
@@ -239,11 +243,14 @@ pub struct RunEnded {
     /// What a finished task came to, in its agent's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result: String,
+    /// The event that decided it, where that is older: the user's answer to a question. What was said after it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<EventId>,
 }
 
 impl From<Exit> for RunEnded {
     fn from(exit: Exit) -> Self {
-        Self { exit, result: String::new() }
+        Self { exit, result: String::new(), decided: None }
     }
 }
 
@@ -294,6 +301,12 @@ pub enum Grant {
     Unpriced { model: String },
     /// What every request begins with fills the window, and requests are made all the same.
     Overfull,
+    /// So many tasks may be open in the project before the user is asked again.
+    Tasks { up_to: u32 },
+    /// No more tasks than the limits allow, and no further question about that.
+    NoMoreTasks,
+    /// The task may be declared done, once, although its check fails.
+    Unchecked,
 }
 
 impl fmt::Display for Grant {
@@ -302,6 +315,9 @@ impl fmt::Display for Grant {
             Self::Turns { up_to } => write!(f, "may have up to {up_to} turns"),
             Self::Unpriced { model } => write!(f, "may use {model} without a limit: its price is not known"),
             Self::Overfull => write!(f, "may go on with a context that is too large"),
+            Self::Tasks { up_to } => write!(f, "may create tasks until {up_to} are open"),
+            Self::NoMoreTasks => write!(f, "may not create more tasks than the limits allow"),
+            Self::Unchecked => write!(f, "may be done although its check fails"),
         }
     }
 }

@@ -37,6 +37,9 @@ impl Background {
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
             Body::ToolResult(result) => {
+                if let Some(ended) = &result.ended {
+                    self.0.retain(|running| running.id != *ended);
+                }
                 if let Some(process) = &result.background {
                     self.0.retain(|running| running.id != process.id);
                     self.0.push(RunningProcess {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::EventId;
 use crate::model::ask::{Answer, Ask};
 use crate::model::event::{Body, Event};
 use crate::model::fold::PendingAsks;
@@ -12,6 +13,9 @@ use crate::model::message::{Message, Source};
 pub struct Decision {
     pub ask: Ask,
     pub answer: Answer,
+    /// The event that has the answer. Absent in carried state of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<EventId>,
 }
 
 /// Answered minus acted on. Whatever a run does next is done in the knowledge of the answer.
@@ -32,9 +36,11 @@ impl Decisions {
     pub fn apply(&mut self, event: &Event, asks: &PendingAsks) {
         match &event.body {
             Body::AskAnswered(answered) => {
-                self.0.extend(
-                    asks.get(answered.id).map(|ask| Decision { ask: ask.clone(), answer: answered.answer.clone() }),
-                );
+                self.0.extend(asks.get(answered.id).map(|ask| Decision {
+                    ask: ask.clone(),
+                    answer: answered.answer.clone(),
+                    event: Some(event.id),
+                }));
             }
             // Answered and taken back at once: whichever was written last, nothing is to be done.
             Body::AskWithdrawn(withdrawn) => self.0.retain(|decision| decision.ask.id != withdrawn.id),

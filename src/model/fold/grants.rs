@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
-use crate::model::event::{Body, Event, Grant};
+use crate::model::event::{Body, Event, Exit, Grant};
+use crate::model::message::{Message, Source};
 
 /// Limits that were lifted, for the rest of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,15 @@ pub struct Grants {
     /// Requests may be made although no summary can make the context small enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overfull: bool,
+    /// How many tasks may be open before the user is asked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<u32>,
+    /// The user refused more tasks than the limits allow, and has said nothing since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_more_tasks: bool,
+    /// The task may be declared done although its check fails. Used up by the end of the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
     /// The budgets that the agent knows to be nearly spent.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub warned: BTreeSet<MicroUsd>,
@@ -38,7 +48,15 @@ impl Grants {
                     self.unpriced.insert(model.clone());
                 }
                 Grant::Overfull => self.overfull = true,
+                Grant::Tasks { up_to } => {
+                    self.tasks = self.tasks.max(Some(*up_to));
+                    self.no_more_tasks = false;
+                }
+                Grant::NoMoreTasks => self.no_more_tasks = true,
+                Grant::Unchecked => self.unchecked = true,
             },
+            Body::Message(Message { from: Source::User, .. }) => self.no_more_tasks = false,
+            Body::RunEnded(ended) => self.unchecked &= !matches!(ended.exit, Exit::DonePassed | Exit::DoneFailed),
             Body::BudgetWarning(warning) => {
                 self.warned.insert(warning.limit);
             }
@@ -58,7 +76,6 @@ impl Grants {
             | Body::CompactStarted(_)
             | Body::RunStarted(_)
             | Body::Work(_)
-            | Body::RunEnded(_)
             | Body::DoneNotified(_)
             | Body::AskRaised(_)
             | Body::AskAnswered(_)

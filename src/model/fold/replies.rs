@@ -31,6 +31,11 @@ impl Replies {
         self.requests.get(&task).copied()
     }
 
+    /// Tells whether the user or another task ever said something to this task, also if it was taken back.
+    pub fn has_heard(&self) -> bool {
+        self.heard.is_some()
+    }
+
     /// Tells whether something was said to this task after its own `request`. Ids grow with time.
     pub fn has_heard_since(&self, request: MessageId) -> bool {
         self.heard.is_some_and(|heard| heard > request)

@@ -6,6 +6,7 @@ use crate::base::{EventId, TurnId};
 use crate::model::conversation::Role;
 use crate::model::event::{Body, Event, Exit, StopReason};
 use crate::model::fold::PendingMessages;
+use crate::model::message::Message;
 
 /// A tool call without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +24,19 @@ pub struct LastExit {
     pub result: String,
     /// The event that says so.
     pub event: EventId,
+    /// The event that decided it, where that is older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<EventId>,
     /// Whether the task above has been told, durably.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub notified: bool,
+}
+
+impl LastExit {
+    /// Tells whether a message was sent after it was decided that the run ends.
+    pub fn precedes(&self, message: &Message) -> bool {
+        message.id.ulid() > self.decided.unwrap_or(self.event).ulid()
+    }
 }
 
 /// The turns of a session.
@@ -86,7 +97,8 @@ impl Turns {
             Body::AssistantText(_) | Body::Thinking(_) => self.voice = Some(Role::Assistant),
             Body::RunEnded(run) => {
                 let (exit, result) = (run.exit.clone(), run.result.clone());
-                self.last_exit = Some(LastExit { exit, result, event: event.id, notified: false });
+                let decided = run.decided;
+                self.last_exit = Some(LastExit { exit, result, event: event.id, decided, notified: false });
             }
             Body::DoneNotified(_) => {
                 if let Some(last) = &mut self.last_exit {

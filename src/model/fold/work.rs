@@ -12,6 +12,9 @@ use crate::model::work::{Landing, Moving, Receipt, Rewound, Work};
 pub struct WorkDone {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+    /// How many checks in a row failed in the same way, up to the last one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failures: u32,
     /// The last landing that was not taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub landing: Option<Landing>,
@@ -26,6 +29,11 @@ pub struct WorkDone {
     /// The end of a run that the person approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<EventId>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl WorkDone {
@@ -69,7 +77,15 @@ impl WorkDone {
 
     fn take(&mut self, work: &Work) {
         match work {
-            Work::Verified { receipt } => self.receipt = Some(receipt.clone()),
+            Work::Verified { receipt } => {
+                let again = self.receipt.as_ref().is_some_and(|last| receipt.fails_like(last));
+                self.failures = match (receipt.passed(), again) {
+                    (true, _) => 0,
+                    (false, true) => self.failures + 1,
+                    (false, false) => 1,
+                };
+                self.receipt = Some(receipt.clone());
+            }
             Work::Landed { landing } => self.landing = Some(landing.clone()),
             Work::LandingUndone { undo, .. } => {
                 self.landing.take_if(|landing| landing.undo == *undo);

@@ -9,7 +9,7 @@ use crate::model::event::{CacheLife, SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::anthropic::NAME_LIMIT;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Progress, Protocol, tool_use};
+use crate::provider::decode::{Held, Progress, Protocol, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::response::{ResponseBlock, Signal};
@@ -31,6 +31,18 @@ enum Building {
     Ignored,
 }
 
+impl Building {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Thinking { text, signature } => text.len() + signature.len(),
+            Self::Redacted(data) => data.len(),
+            Self::Call { call, name, input, .. } => call.len() + name.len() + input.len(),
+            Self::Ignored => 0,
+        }
+    }
+}
+
 /// A response of the Messages API while it comes in.
 pub(crate) struct Stream {
     names: Names,
@@ -38,6 +50,8 @@ pub(crate) struct Stream {
     /// Where cache writes go when the API does not break them down.
     life: CacheLife,
     blocks: BTreeMap<u64, Building>,
+    /// Bytes in `blocks`.
+    bytes: usize,
     calls: usize,
     tokens: Option<Tokens>,
     stop: Option<String>,
@@ -52,6 +66,7 @@ impl Stream {
             salt: salt.to_owned(),
             life: config.cache.messages.min(config.cache.prefix),
             blocks: BTreeMap::new(),
+            bytes: 0,
             calls: 0,
             tokens: None,
             stop: None,
@@ -92,6 +107,7 @@ impl Stream {
             | Building::Call { .. }
             | Building::Ignored => {}
         }
+        self.bytes += building.bytes();
         self.blocks.insert(index, building);
     }
 
@@ -100,19 +116,24 @@ impl Stream {
         match self.blocks.get_mut(&index) {
             Some(Building::Text(so_far)) => {
                 if let Some(more) = piece("text") {
+                    self.bytes += more.len();
                     so_far.push_str(more);
                     signals.push(Signal::Text(more.to_owned()));
                 }
             }
             Some(Building::Thinking { text, signature }) => {
                 if let Some(more) = piece("thinking") {
+                    self.bytes += more.len();
                     text.push_str(more);
                     signals.push(Signal::Thinking(more.to_owned()));
                 }
-                signature.push_str(piece("signature").unwrap_or_default());
+                let more = piece("signature").unwrap_or_default();
+                self.bytes += more.len();
+                signature.push_str(more);
             }
             Some(Building::Call { call, name, index, input }) => {
                 if let Some(more) = piece("partial_json") {
+                    self.bytes += more.len();
                     input.push_str(more);
                     let bytes = input.len() as u64;
                     signals.push(Signal::Call { index: *index, call: call.clone(), name: name.clone(), bytes });
@@ -216,6 +237,10 @@ impl Protocol for Stream {
             (false, Some(_)) => Progress::Whole,
             (false, None) => Progress::Open,
         }
+    }
+
+    fn held(&self) -> Held {
+        Held { blocks: self.blocks.len(), bytes: self.bytes }
     }
 
     fn texts(&self) -> Vec<String> {

@@ -3,6 +3,8 @@
 //! A user turn is tool results, then texts, then images, then one caption, so that the last block is never an image
 //! and a cache mark always has a place. Blank text is never sent; several APIs refuse the whole request for it.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -124,6 +126,11 @@ fn outcome<'a>(result: &'a ToolOutcome, blobs: &dyn BlobSource) -> Result<Outcom
             let bytes = read(&content.blob, blobs)?;
             String::from_utf8(bytes).unwrap_or_else(|raw| String::from_utf8_lossy(raw.as_bytes()).into_owned())
         }
+    };
+    // Whatever a tool returns comes from outside: it must not read as a message of ours.
+    let text = match render::neutral(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped,
     };
     let text = if is_blank(&text) { NO_OUTPUT.to_owned() } else { text };
     let images = result.images.iter().map(|image| picture(image, blobs)).collect::<Result<_, _>>()?;

@@ -12,7 +12,7 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Progress, Protocol, said, tool_use};
+use crate::provider::decode::{Held, Progress, Protocol, said, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::openai_chat::{NAME_LIMIT, REASONING};
@@ -28,6 +28,10 @@ struct Building {
 }
 
 impl Building {
+    fn bytes(&self) -> usize {
+        self.id.len() + self.name.len() + self.input.len()
+    }
+
     /// Tells whether nothing can follow: the input is a complete object.
     fn is_whole(&self) -> bool {
         let input = self.input.trim();
@@ -44,6 +48,8 @@ pub(crate) struct Stream {
     /// What the server calls thinking, if it is not the most common word. It takes it back under no other.
     thinking_field: Option<&'static str>,
     calls: Vec<Building>,
+    /// Bytes in `calls`.
+    call_bytes: usize,
     refused: bool,
     tokens: Option<Tokens>,
     finish: Option<String>,
@@ -60,6 +66,7 @@ impl Stream {
             thinking: String::new(),
             thinking_field: None,
             calls: Vec::new(),
+            call_bytes: 0,
             refused: false,
             tokens: None,
             finish: None,
@@ -110,6 +117,7 @@ impl Stream {
         };
         let Some(position) = self.place(slot, id, name, &more) else { return };
         let building = &mut self.calls[position];
+        self.call_bytes -= building.bytes();
         if building.id.is_empty() {
             id.clone_into(&mut building.id);
         }
@@ -125,6 +133,7 @@ impl Stream {
         if building.id.is_empty() {
             building.id = format!("call_{}_{position}", self.salt);
         }
+        self.call_bytes += building.bytes();
         signals.push(Signal::Call {
             index: position,
             call: building.id.clone(),
@@ -219,6 +228,11 @@ impl Protocol for Stream {
             (false, Some(_)) => Progress::Whole,
             (false, None) => Progress::Open,
         }
+    }
+
+    fn held(&self) -> Held {
+        let bytes = self.text.len() + self.thinking.len() + self.call_bytes;
+        Held { blocks: self.calls.len(), bytes }
     }
 
     fn texts(&self) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Progress, Protocol, tool_use};
+use crate::provider::decode::{Held, Progress, Protocol, tool_use};
 use crate::provider::encode::names::Names;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::openai_responses::NAME_LIMIT;
@@ -32,11 +32,24 @@ enum Building {
     Ignored,
 }
 
+impl Building {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Message(text) => text.len(),
+            Self::Reasoning { text, item } => text.len() + item.as_ref().map_or(0, String::len),
+            Self::Call { call, name, input, .. } => call.len() + name.len() + input.len(),
+            Self::Ignored => 0,
+        }
+    }
+}
+
 /// A response of the Responses API while it comes in.
 pub(crate) struct Stream {
     names: Names,
     salt: String,
     items: BTreeMap<u64, Building>,
+    /// Bytes in `items`.
+    bytes: usize,
     /// The last item is done.
     item_done: bool,
     calls: usize,
@@ -54,6 +67,7 @@ impl Stream {
             names: Names::new(&config.tools, NAME_LIMIT),
             salt: salt.to_owned(),
             items: BTreeMap::new(),
+            bytes: 0,
             item_done: true,
             calls: 0,
             refused: false,
@@ -91,6 +105,7 @@ impl Stream {
             }
             _ => Building::Ignored,
         };
+        self.bytes += building.bytes();
         self.items.insert(index, building);
     }
 
@@ -102,14 +117,17 @@ impl Stream {
         let missing = || if speaks { Building::Message(String::new()) } else { Building::Ignored };
         match self.items.entry(index).or_insert_with(missing) {
             Building::Message(said) if speaks => {
+                self.bytes += delta.len();
                 said.push_str(delta);
                 signals.push(Signal::Text(delta.to_owned()));
             }
             Building::Reasoning { text, .. } if event.starts_with("response.reasoning") => {
+                self.bytes += delta.len();
                 text.push_str(delta);
                 signals.push(Signal::Thinking(delta.to_owned()));
             }
             Building::Call { call, name, index, input } if event == "response.function_call_arguments.delta" => {
+                self.bytes += delta.len();
                 input.push_str(delta);
                 let bytes = input.len() as u64;
                 signals.push(Signal::Call { index: *index, call: call.clone(), name: name.clone(), bytes });
@@ -122,8 +140,10 @@ impl Stream {
         if !self.items.contains_key(&index) {
             self.add_item(index, item, signals);
         }
-        match self.items.get_mut(&index) {
-            Some(Building::Message(said)) => {
+        let Some(building) = self.items.get_mut(&index) else { return };
+        let before = building.bytes();
+        match building {
+            Building::Message(said) => {
                 let parts = list(item, "content");
                 self.refused |= parts.iter().any(|part| text(part, "type") == Some("refusal"));
                 let whole: String =
@@ -132,7 +152,7 @@ impl Stream {
                     *said = whole;
                 }
             }
-            Some(Building::Reasoning { text: thought, item: sealed }) => {
+            Building::Reasoning { text: thought, item: sealed } => {
                 let parts = list(item, "summary").iter().chain(list(item, "content"));
                 let whole = parts.filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n\n");
                 if !whole.is_empty() {
@@ -140,13 +160,14 @@ impl Stream {
                 }
                 *sealed = reusable(item);
             }
-            Some(Building::Call { input, .. }) => {
+            Building::Call { input, .. } => {
                 if let Some(whole) = text(item, "arguments").filter(|whole| !whole.is_empty()) {
                     whole.clone_into(input);
                 }
             }
-            Some(Building::Ignored) | None => {}
+            Building::Ignored => {}
         }
+        self.bytes = (self.bytes + building.bytes()).saturating_sub(before);
     }
 
     fn finish_response(&mut self, response: &Value, signals: &mut Vec<Signal>) {
@@ -255,6 +276,10 @@ impl Protocol for Stream {
 
     fn progress(&self) -> Progress {
         if self.over { Progress::Over } else { Progress::Open }
+    }
+
+    fn held(&self) -> Held {
+        Held { blocks: self.items.len(), bytes: self.bytes }
     }
 
     fn texts(&self) -> Vec<String> {

@@ -9,11 +9,18 @@
 //! The files are small and ours, so they are read and written in place: a hop to another thread costs more.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use crate::process;
+
+/// No path of a folder is longer.
+const LONGEST_PATH: u64 = 64 << 10;
 
 /// What runs before and after the command. One line, so that bash's own line numbers are those of the command.
 /// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` what watches the
@@ -54,7 +61,7 @@ impl Script {
             return Err(io::Error::other("it contains a zero byte, which no command can"));
         }
         if !folder.is_dir() {
-            std::fs::create_dir_all(folder)?;
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let is_file = command.len() > LONGEST_ARGUMENT;
         let argument = if is_file {
@@ -85,7 +92,12 @@ impl Script {
 
     /// Returns the folder in which the command ended, if it moved and the folder is there.
     pub(super) fn folder_at_the_end(&self) -> Option<PathBuf> {
-        let mut bytes = std::fs::read(&self.side).ok()?;
+        // The command could have put anything there.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = File::options().read(true).custom_flags(flags).open(&self.side).ok()?;
+        let mut bytes = Vec::new();
+        file.metadata().ok().filter(Metadata::is_file)?;
+        file.take(LONGEST_PATH).read_to_end(&mut bytes).ok()?;
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }

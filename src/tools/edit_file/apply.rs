@@ -1,6 +1,9 @@
 //! Edits as a pure function of bytes. Literal: nothing in the new text is interpreted.
 
+use std::borrow::Cow;
+
 use crate::base::text::count;
+use crate::model::render;
 use crate::process::output::line_breaks;
 
 use super::Edit;
@@ -46,6 +49,10 @@ fn one(text: &[u8], edit: &Edit) -> Result<(Vec<u8>, usize), String> {
     }
     // Occurrences that overlap are ambiguous too: which of them was meant?
     let places = occurrences(text, old, if edit.replace_all { old.len() } else { 1 });
+    if let ([], Cow::Owned(old_string)) = (places.as_slice(), render::restored(&edit.old_string)) {
+        let new_string = render::restored(&edit.new_string).into_owned();
+        return one(text, &Edit { old_string, new_string, replace_all: edit.replace_all });
+    }
     match places.as_slice() {
         [] => Err(nearest::explain(text, &edit.old_string)),
         [_, _, ..] if !edit.replace_all => Err(ambiguous(text, &places)),

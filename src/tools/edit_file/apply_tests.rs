@@ -104,3 +104,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_tag_of_ours_is_found_as_the_model_was_shown_it() {
+    let text = applied("<notice>a</notice>", &[edit("&lt;notice>a", "&lt;notice>b &lt; c", false)]).unwrap();
+    assert_eq!(text, "<notice>b &lt; c</notice>");
+    assert_eq!(applied("&lt;notice>", &[edit("&lt;notice>", "x", false)]).unwrap(), "x", "what is there comes first");
+    assert!(applied("<div>", &[edit("&lt;div>", "x", false)]).is_err());
+}

@@ -19,6 +19,7 @@ pub struct Slot {
     folder: OwnedFd,
     name: OsString,
     path: PathBuf,
+    staging: Option<PathBuf>,
 }
 
 /// What is in a place now.
@@ -43,12 +44,14 @@ enum Missing {
 impl Slot {
     /// Returns the place that `writable` names, making the folders that lead there.
     pub fn make(writable: &Writable) -> io::Result<Self> {
-        Self::reach(&writable.base, &writable.below, Missing::Make)
+        let slot = Self::reach(&writable.base, &writable.below, Missing::Make)?;
+        Ok(Self { staging: writable.staging.clone(), ..slot })
     }
 
     /// Returns the place that `writable` names, if its folder exists.
     pub fn open(writable: &Writable) -> io::Result<Self> {
-        Self::reach(&writable.base, &writable.below, Missing::Fail)
+        let slot = Self::reach(&writable.base, &writable.below, Missing::Fail)?;
+        Ok(Self { staging: writable.staging.clone(), ..slot })
     }
 
     /// Returns the place of any real path, for reading.
@@ -76,7 +79,7 @@ impl Slot {
             };
             folder = opened.map_err(|error| refused(error, name))?;
         }
-        Ok(Self { folder, name: name.to_owned(), path: base.join(below) })
+        Ok(Self { folder, name: name.to_owned(), path: base.join(below), staging: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -118,17 +121,40 @@ impl Slot {
     /// the system allows it, the owner of the file that is replaced. `before` is what was found there: if somebody has
     /// changed it since, nothing is done, so that their work does not vanish. Returns what the system says of the new
     /// file.
+    ///
+    /// The new content is written in the staging folder, where `git add` does not see it. If that folder is on another
+    /// file system, from which nothing can be moved here, it is written beside the file.
     pub fn replace(&self, bytes: &[u8], before: Option<&Metadata>) -> io::Result<Metadata> {
-        let (mut file, temporary) = self.temporary()?;
-        let written = fill(&mut file, bytes, before).and_then(|()| {
+        if let Some(staging) = self.open_staging() {
+            match self.replace_from(&staging, bytes, before) {
+                // Another mount of the same file system.
+                Err(error) if error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) => {}
+                written => return written,
+            }
+        }
+        self.replace_from(&self.folder, bytes, before)
+    }
+
+    /// Opens the staging folder, if there is one on the file system of the file.
+    fn open_staging(&self) -> Option<OwnedFd> {
+        let flags = PASS_THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let staging = rustix::fs::open(self.staging.as_ref()?, flags, Mode::empty()).ok()?;
+        let device = |folder: &OwnedFd| rustix::fs::fstat(folder).ok().map(|stat| stat.st_dev);
+        (device(&staging)? == device(&self.folder)?).then_some(staging)
+    }
+
+    fn replace_from(&self, staging: &OwnedFd, bytes: &[u8], before: Option<&Metadata>) -> io::Result<Metadata> {
+        let (mut file, temporary) = temporary(staging)?;
+        let group = if before.is_none() { self.inherited_group() } else { None };
+        let written = fill(&mut file, bytes, before, group).and_then(|()| {
             if !self.is_still(before)? {
                 return Err(io::Error::other("it was changed by something else at the same moment; read it again"));
             }
-            rustix::fs::renameat(&self.folder, &temporary, &self.folder, &self.name)?;
+            rustix::fs::renameat(staging, &temporary, &self.folder, &self.name)?;
             file.metadata()
         });
         if written.is_err() {
-            let _ = rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(staging, &temporary, AtFlags::empty());
         }
         written
     }
@@ -141,23 +167,33 @@ impl Slot {
         }
     }
 
-    fn temporary(&self) -> io::Result<(File, OsString)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut tries = 0;
-        loop {
-            // The name says nothing about the file's: that may already be as long as names can be.
-            let name = OsString::from(format!(".mxd-{}.tmp", ulid::Ulid::generate()));
-            match rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666)) {
-                Ok(opened) => return Ok((File::from(opened), name)),
-                Err(rustix::io::Errno::EXIST) if tries < 8 => tries += 1,
-                Err(error) => return Err(error.into()),
-            }
+    /// Returns the group that a new file gets from its folder, where the folder hands its group on.
+    fn inherited_group(&self) -> Option<Gid> {
+        let folder = rustix::fs::fstat(&self.folder).ok()?;
+        Mode::from_raw_mode(folder.st_mode).contains(Mode::SGID).then(|| Gid::from_raw(folder.st_gid))
+    }
+}
+
+fn temporary(folder: &OwnedFd) -> io::Result<(File, OsString)> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut tries = 0;
+    loop {
+        // The name says nothing about the file's: that may already be as long as names can be.
+        let name = OsString::from(format!(".mxd-{}.tmp", ulid::Ulid::generate()));
+        match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(0o666)) {
+            Ok(opened) => return Ok((File::from(opened), name)),
+            Err(rustix::io::Errno::EXIST) if tries < 8 => tries += 1,
+            Err(error) => return Err(error.into()),
         }
     }
 }
 
-fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>) -> io::Result<()> {
+fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>, group: Option<Gid>) -> io::Result<()> {
     file.write_all(bytes)?;
+    if group.is_some() {
+        // Not everyone may give files away; the contents matter more.
+        let _ = rustix::fs::fchown(&*file, None, group);
+    }
     if let Some(like) = like {
         let now = file.metadata()?;
         if (like.uid(), like.gid()) != (now.uid(), now.gid()) {

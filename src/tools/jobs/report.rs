@@ -1,5 +1,11 @@
 //! What a model reads of a process's output, and where the rest of it is.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use crate::base::known_secrets::{self, KnownSecrets};
 use crate::base::text::size;
 use crate::model::BlobRef;
 use crate::process::{Capture, Glimpse, Process};
@@ -32,7 +38,8 @@ pub async fn report(process: &Process, budget: usize, blobs: &dyn BlobSink) -> R
 
 async fn stream(capture: &Capture, name: &str, budget: usize, is_gone: bool, blobs: &dyn BlobSink) -> Report {
     let glimpse = capture.glimpse();
-    let bounded = bound::output(&glimpse, budget);
+    let mut bounded = bound::output(&glimpse, budget);
+    bounded.text = known_secrets::mask(&bounded.text).into_owned();
     if glimpse.total == 0 {
         return Report { text: format!("(no {name})"), full: None };
     }
@@ -51,8 +58,20 @@ async fn keep(glimpse: &Glimpse, is_gone: bool, blobs: &dyn BlobSink) -> (String
     let kept = match (&glimpse.file, is_gone) {
         (Some(file), false) => return (format!("it grows in {}: {how}", file.display()), None),
         (None, false) => return ("the rest is kept until it ends".to_owned(), None),
-        (Some(file), true) => blobs.put_file(file.clone()).await,
-        (None, true) if glimpse.total == glimpse.head.len() as u64 => blobs.put(glimpse.head.clone()).await,
+        (Some(file), true) => {
+            let spool = file.clone();
+            // Nobody writes to it any more.
+            let masked = tokio::task::spawn_blocking(move || mask_file(&spool, &known_secrets::known())).await;
+            match masked.unwrap_or_else(|error| Err(io::Error::other(error))) {
+                Ok(()) => blobs.put_file(file.clone()).await,
+                Err(error) => Err(error),
+            }
+        }
+        (None, true) if glimpse.total == glimpse.head.len() as u64 => {
+            let mut bytes = glimpse.head.clone();
+            known_secrets::known().blank(&mut bytes);
+            blobs.put(bytes).await
+        }
         (None, true) => return ("the rest could not be kept on disk".to_owned(), None),
     };
     match kept {
@@ -67,3 +86,39 @@ async fn keep(glimpse: &Glimpse, is_gone: bool, blobs: &dyn BlobSink) -> (String
         Err(error) => (format!("the rest could not be kept: {error}"), None),
     }
 }
+
+/// How much of a file is looked at in one piece.
+const PIECE: usize = 1 << 20;
+
+/// Overwrites every secret in a file with asterisks. Pieces overlap, so that one across their border is found.
+fn mask_file(path: &Path, secrets: &KnownSecrets) -> io::Result<()> {
+    if secrets.is_empty() {
+        return Ok(());
+    }
+    let file = File::options().read(true).write(true).open(path)?;
+    let overlap = secrets.longest();
+    let mut piece = vec![0; PIECE + overlap];
+    let mut at = 0;
+    loop {
+        let mut filled = 0;
+        while filled < piece.len() {
+            match file.read_at(&mut piece[filled..], at + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for (start, end) in secrets.blank(&mut piece[..filled]) {
+            file.write_all_at(&piece[start..end], at + start as u64)?;
+        }
+        if filled < piece.len() {
+            return Ok(());
+        }
+        at += PIECE as u64;
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

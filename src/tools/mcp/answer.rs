@@ -36,12 +36,27 @@ pub(super) async fn reply(result: CallToolResult, context: &Context, redactor: &
     }
 }
 
-/// Servers are told to repeat structured content as text, for clients that know only text. One of them is enough.
+/// Tells whether structured content only repeats the text. Servers are told to send both, for clients that know only
+/// text; many wrap what they return in an object with one field.
 fn is_repeated(value: &Value, content: &[ContentBlock]) -> bool {
-    content.iter().filter_map(ContentBlock::as_text).any(|block| match serde_json::from_str::<Value>(&block.text) {
-        Ok(said) => said == *value,
-        Err(_) => false,
-    })
+    let texts: Vec<&str> = content.iter().filter_map(ContentBlock::as_text).map(|block| block.text.as_str()).collect();
+    let wrapped = value.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.values().next());
+    says(&texts, value) || wrapped.is_some_and(|inner| says(&texts, inner))
+}
+
+/// Tells whether the texts say exactly `value`: as text, as JSON, or a list item by item.
+fn says(texts: &[&str], value: &Value) -> bool {
+    let one = |text: &str, value: &Value| match value {
+        Value::String(said) => said == text,
+        other => serde_json::from_str::<Value>(text).is_ok_and(|said| said == *other),
+    };
+    let in_one_text = texts.iter().any(|text| one(text, value));
+    let in_all_texts = matches!(value, Value::String(said) if texts.len() > 1 && texts.join("\n") == *said);
+    let item_by_item = || {
+        let items = value.as_array().filter(|items| !items.is_empty() && items.len() == texts.len());
+        items.is_some_and(|items| items.iter().zip(texts).all(|(item, text)| one(text, item)))
+    };
+    in_one_text || in_all_texts || item_by_item()
 }
 
 struct Gathered<'a> {
@@ -123,3 +138,7 @@ fn link_line(link: &Resource) -> String {
     facts.extend(link.description.clone());
     format!("[link to the resource \"{}\": {}]", link.title.as_ref().unwrap_or(&link.name), facts.join(", "))
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

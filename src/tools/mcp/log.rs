@@ -3,7 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Log {
             return Ok(());
         }
         if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let size = fs::metadata(&self.path).map_or(0, |meta| meta.len());
         if size > 0 && size + bytes.len() as u64 > CAP {

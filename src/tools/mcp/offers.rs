@@ -1,6 +1,7 @@
 //! What a server offers, as our tools: names on the wire, schemas as they came, and a sentence for each tool that
 //! cannot be offered. Pure.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::Value;
 
 use crate::base::{Json, text};
-use crate::model::ToolSpec;
+use crate::model::{ToolSpec, render};
 use crate::tools::bound;
 use crate::tools::names;
 use crate::tools::tool::Effect;
@@ -78,7 +79,11 @@ fn offer(server: &str, tool: &Tool) -> Result<Offer, String> {
     let description = tool.description.as_deref().or(title).unwrap_or_default();
     let reads_only = tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
     Ok(Offer {
-        spec: ToolSpec { name: wire, description: bound::text(description, LONGEST_DESCRIPTION), schema },
+        spec: ToolSpec {
+            name: wire,
+            description: render::neutral(&bound::text(description, LONGEST_DESCRIPTION)).into_owned(),
+            schema,
+        },
         name,
         effect: if reads_only { Effect::Reads } else { Effect::Opaque },
     })
@@ -97,6 +102,11 @@ fn schema(schema: &JsonObject) -> Result<Json, String> {
             Json::of(&typed).map_err(unreadable)?
         }
         Some(_) => return Err("its input is not an object".to_owned()),
+    };
+    // Escaped like any other text from outside; `<` stands only within strings, so it stays the same JSON.
+    let json = match render::neutral(json.as_str()) {
+        Cow::Borrowed(_) => json,
+        Cow::Owned(escaped) => Json::parse(escaped).map_err(unreadable)?,
     };
     let bytes = json.as_str().len();
     if bytes > LONGEST_SCHEMA {

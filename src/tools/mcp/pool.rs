@@ -19,6 +19,7 @@ use crate::tools::mcp::failure::{Failure, seconds};
 use crate::tools::mcp::offers::Offers;
 use crate::tools::mcp::slot::{Health, Lease, Slot, Status, unapproved};
 use crate::tools::mcp::tool::{External, Orphan};
+use crate::tools::mcp::tool_list::{self, ToolLists};
 use crate::tools::names;
 use crate::tools::tool::{Effect, Tool};
 
@@ -35,6 +36,8 @@ pub struct Options {
     pub environment: Environment,
     pub ids: IdSource,
     pub limits: Limits,
+    /// The lists of tools that the user accepted. `None`: every list is used as it comes.
+    pub tool_lists: Option<Arc<dyn ToolLists>>,
 }
 
 /// How long everything may take.
@@ -177,6 +180,14 @@ impl Pool {
         join_all(slots.iter().map(|slot| slot.close())).await;
     }
 
+    /// Returns the part of what a server offers that the user has accepted.
+    fn accepted(&self, slot: &Slot, offers: Arc<Offers>) -> Arc<Offers> {
+        let Some(lists) = &self.options.tool_lists else { return offers };
+        let offered = offers.tools.iter().map(|offer| offer.spec.clone()).collect();
+        let in_force = lists.review(slot.name(), &tool_list::entry_hash(&slot.server), offered);
+        Arc::new(tool_list::allowed(&offers, &in_force))
+    }
+
     /// Returns what a server offers, or why it offers nothing. Nothing at all: it is not meant to.
     async fn listing(&self, slot: &Arc<Slot>) -> Option<Result<Arc<Offers>, String>> {
         match slot.health() {
@@ -186,7 +197,7 @@ impl Pool {
         }
         let _lease = Lease::new(slot);
         Some(match timeout(self.options.limits.wait, slot.offers()).await {
-            Ok(Ok(offers)) => Ok(offers),
+            Ok(Ok(offers)) => Ok(self.accepted(slot, offers)),
             Ok(Err(Failure::Unavailable { reason, .. })) => Err(reason),
             Ok(Err(failure)) => Err(failure.to_string()),
             Err(_) => Err(format!(

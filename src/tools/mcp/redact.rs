@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use reqwest::Url;
 
+use crate::base::{Secret, secret_shape};
 use crate::config::mask;
 use crate::config::settings::{McpServer, Transport};
 use crate::process::environment;
@@ -58,6 +59,47 @@ impl Redactor {
     pub(super) fn without_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(&self.keys, text)
     }
+}
+
+/// Returns the values of a server's entry that are credentials wherever they stand.
+pub fn keys_of(server: &McpServer) -> Vec<String> {
+    match &server.transport {
+        Transport::Stdio { env, .. } => {
+            let secret = |(name, value): &(&String, &Secret)| {
+                environment::is_secret(name) || secret_shape::holds_credential(value.expose())
+            };
+            env.iter().filter(secret).map(|(_, value)| value.expose().to_owned()).collect()
+        }
+        Transport::Http { url, headers } => {
+            let telling =
+                |name: &str| environment::is_secret(&name.replace('-', "_")) || name.eq_ignore_ascii_case("cookie");
+            let secret = |(name, value): &(&String, &Secret)| {
+                telling(name)
+                    || name.eq_ignore_ascii_case("authorization")
+                    || secret_shape::holds_credential(value.expose())
+            };
+            // "Bearer x": the second word alone is the secret.
+            let words = headers.iter().filter(secret).filter_map(|(_, value)| value.expose().split_whitespace().last());
+            words.map(str::to_owned).chain(keys_of_address(url.expose())).collect()
+        }
+    }
+}
+
+/// Returns the parts of an address that are credentials: its password, and long parts of its path and parameters.
+pub fn keys_of_address(address: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(address) else { return Vec::new() };
+    let mut keys: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
+    let parameters = url.query_pairs().into_owned();
+    let secret = |(name, value): &(String, String)| environment::is_secret(name) || value.len() >= TOKEN_LIKE;
+    let parameters: Vec<String> = parameters.filter(secret).map(|(_, value)| value).collect();
+    let written = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let written = written.filter(|(name, value)| secret(&((*name).to_owned(), (*value).to_owned())));
+    keys.extend(written.map(|(_, value)| value.to_owned()));
+    keys.extend(parameters);
+    keys.extend(Some(url.username()).filter(|user| user.len() >= TOKEN_LIKE).map(str::to_owned));
+    let parts = url.path_segments().into_iter().flatten();
+    keys.extend(parts.filter(|part| part.len() >= TOKEN_LIKE).map(str::to_owned));
+    keys
 }
 
 fn in_order(mut secrets: Vec<String>) -> Vec<String> {

@@ -23,6 +23,7 @@ use crate::tools::mcp::offers::{Offer, Offers};
 use crate::tools::mcp::pool::Options;
 use crate::tools::mcp::redact::Redactor;
 use crate::tools::names;
+use crate::tools::tool::Effect;
 
 /// What is left on top of a start's own limit, for ending what did not start.
 const START_SLACK: Duration = Duration::from_secs(10);
@@ -144,6 +145,14 @@ impl Slot {
             Err(error) if is_lost(&error) => Err(self.lost(&connection, &error).await),
             // It answers, though not to this; what it offered before may well still work.
             Err(_) => Ok(connection.offers()),
+        }
+    }
+
+    /// Returns what the running server says that a tool does, or `None` if it does not run or has no such tool.
+    pub(super) fn effect(&self, wire: &str) -> Option<Effect> {
+        match &*self.phase.borrow() {
+            Phase::Ready(connection) => connection.offers().find(wire).map(|offer| offer.effect),
+            Phase::Idle | Phase::Starting | Phase::Failed { .. } => None,
         }
     }
 

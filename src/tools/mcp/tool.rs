@@ -32,8 +32,9 @@ impl Tool for External {
         &self.spec
     }
 
+    /// What the running server says of the tool, else what was known when the session began.
     fn effect(&self) -> Effect {
-        self.effect
+        self.lease.slot().effect(&self.spec.name).unwrap_or(self.effect)
     }
 
     /// Only the outermost form is checked: what is in it is for the server to judge.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::{DirEntry, WalkState};
+use rustix::fs::OFlags;
 
 use super::{Input, Mode};
 use crate::base::sanitize;
@@ -17,7 +19,7 @@ use crate::base::text::{self, count};
 use crate::tools::context::Tokens;
 use crate::tools::fence::Fence;
 use crate::tools::spelling::spelled;
-use crate::tools::walk::{Scope, Start, walk};
+use crate::tools::walk::{Refused, Scope, Start, walk};
 
 const DEFAULT_LIMIT: usize = 200;
 const LARGEST_LIMIT: usize = 2000;
@@ -37,7 +39,8 @@ pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Toke
         Scope { globs: input.globs.clone(), types: input.types.clone(), hidden: input.hidden, ignored: input.ignored };
     let gathered = Gathered::default();
     let is_one_file = start.path.is_file();
-    walk(start, &scope, fence)?.run(|| {
+    let refused = Arc::<Refused>::default();
+    walk(start, &scope, fence, &refused)?.run(|| {
         let mut searcher = searcher(input, is_one_file);
         let (matcher, gathered) = (matcher.clone(), &gathered);
         Box::new(move |entry| {
@@ -54,6 +57,7 @@ pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Toke
     if tokens.is_cancelled() {
         return Err("interrupted.".to_owned());
     }
+    refused.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|problem| gathered.fail(problem));
     gathered.said(input, start)
 }
 
@@ -108,7 +112,12 @@ fn search_entry(
         return;
     }
     let mut hits = Hits { lines: Vec::new(), count: 0, taken: 0, kept: 0, is_binary: false, mode, tokens, gathered };
-    let searched = File::open(entry.path())
+    // It was a regular file when it was listed: what took its place since must neither lead elsewhere nor block.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let searched = File::options()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(entry.path())
         .and_then(|file| searcher.search_reader(matcher, Interruptible { file, tokens }, &mut hits));
     match searched {
         Ok(()) => {

@@ -74,6 +74,7 @@ fn doing(task: &TaskView, world: &World, cx: &Cx<'_>) -> String {
             let chain: Vec<_> = chain.iter().map(|id| world.title(*id)).collect();
             format!("{}: {}", sanitize::line(reason), chain.join(" → "))
         }
+        Some(Wait::Process { command, .. }) => format!("waits for its process: {}", sanitize::line(command)),
         Some(Wait::Silence { since }) => format!("no word from the model for {}", words::elapsed(*since, cx.now)),
         None => words::activity(task.activity).to_owned(),
     };

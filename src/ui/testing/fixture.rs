@@ -99,6 +99,7 @@ pub fn snapshot() -> Snapshot {
         mode: AskMode::Blocks,
         deadline: None,
         tool_call: None,
+        approval: None,
     });
     used(&mut callback, 40_000, 100_000);
     let docs = view(ids.docs, "docs", Status::Pending, Activity::Stopped);
@@ -176,6 +177,7 @@ fn result(id: &str, name: &str, text: &str, millis: u64, is_error: bool) -> Body
         images: Vec::new(),
         full: None,
         background: None,
+        ended: None,
         cwd: None,
         duration_ms: millis,
     })

@@ -38,6 +38,7 @@ fn called(name: &str, input: &serde_json::Value, result: &str) -> Kind {
             images: Vec::new(),
             full: None,
             background: None,
+            ended: None,
             cwd: None,
             duration_ms: 1,
         }),

@@ -35,15 +35,15 @@ fn what_is_no_repository_becomes_one_by_what_is_said() {
 }
 
 #[test]
-fn a_project_whose_folder_was_moved_begins_anew_by_what_is_said() {
+fn a_project_whose_folder_was_moved_is_found_again_by_what_is_said() {
     let world = World::new();
     let project = world.project("app");
     let moved = world.root().join("moved");
     fs::rename(&project.path, &moved).unwrap();
-    let ran = world.mxd(&moved, ["doctor", "--all", "--offline"]);
-    let line = ran.out.lines().find(|line| line.contains("begin anew")).unwrap_or_else(|| panic!("{ran:?}"));
+    let ran = world.mxd(&world.root(), ["doctor", "--all", "--offline"]);
+    let line = ran.out.lines().find(|line| line.contains("if it was moved")).unwrap_or_else(|| panic!("{ran:?}"));
     obey(&world, &world.root(), line, &[("PATH", moved.to_str().unwrap())]);
-    assert_eq!(world.mxd(&moved, ["tree"]).code, 0);
+    assert!(world.mxd(&world.root(), ["projects"]).ok().contains(moved.to_str().unwrap()));
 }
 
 #[test]
@@ -124,6 +124,18 @@ fn a_branch_whose_name_is_no_text_is_renamed_by_what_is_said() {
     let err = world.mxd(&repository, ["init"]).refused(3, "");
     obey(&world, &repository, &err, &[("<name>", "cafe")]);
     assert!(world.mxd(&repository, ["init"]).ok().contains("base branch cafe"));
+}
+
+#[test]
+fn a_repository_that_keeps_its_files_elsewhere_is_taken_once_it_does_not_as_is_said() {
+    let world = World::new();
+    let repository = world.repository("app");
+    let elsewhere = world.repository("elsewhere");
+    world.git(&repository, ["config", "core.worktree", elsewhere.to_str().unwrap()]);
+    let err = world.mxd(&repository, ["init"]).refused(3, "core.worktree");
+    assert!(!elsewhere.join(".mxd").exists());
+    obey(&world, &repository, &err, &[]);
+    world.mxd(&repository, ["init"]).ok();
 }
 
 #[test]

@@ -140,6 +140,26 @@ fn a_group_without_a_script_or_a_model_gets_one_by_what_is_said() {
     assert_eq!(project.mxd(["config", "get", "model"]).ok(), "any\n");
 }
 
+#[test]
+fn a_rejected_key_is_replaced_by_what_is_asked() {
+    let world = World::new();
+    play(&world, json!([root(json!([{ "text": "Forty-two.", "errors": [{ "class": "auth", "status": 401 }] }]))]));
+    let script = world.root().join("scenario.json");
+    let project = world.project("app");
+    let group = json!({ "provider": "scripted", "script": script, "apiKey": "sk-old" });
+    fs::write(world.home().config(), json!({ "authGroups": { "my.work": group } }).to_string()).unwrap();
+    project.run(["What is it?"]);
+    let asks = project.asks();
+    let question = asks[0]["question"].as_str().unwrap();
+    assert!(question.contains("(401)"), "{question}");
+    obey(&world, &project.path, question, &[(" KEY", " sk-new-key-1234")]);
+    assert!(fs::read_to_string(world.home().config()).unwrap().contains("sk-new-key-1234"));
+    // The vendor takes the new key.
+    play(&world, json!([root(json!([say("Forty-two.")]))]));
+    answer_first(&project);
+    assert!(project.run([]).out.contains("Forty-two."));
+}
+
 /// Says "try again" to the question that waits, if one does.
 fn answer_first(project: &crate::cli_support::Project<'_>) {
     if let Some(ask) = project.asks().first() {

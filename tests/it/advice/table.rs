@@ -19,8 +19,12 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         &[("git/place.rs", "git branch -m <name>")],
     ),
     (
-        "advice/places.rs::a_project_whose_folder_was_moved_begins_anew_by_what_is_said",
-        &[("cli/doctor/projects.rs", "mxd init PATH")],
+        "advice/places.rs::a_project_whose_folder_was_moved_is_found_again_by_what_is_said",
+        &[("cli/doctor/projects.rs", "mxd -C PATH tree")],
+    ),
+    (
+        "advice/places.rs::a_repository_that_keeps_its_files_elsewhere_is_taken_once_it_does_not_as_is_said",
+        &[("git/place.rs", "git --git-dir {} config --unset core.worktree")],
     ),
     (
         "advice/places.rs::a_repository_that_is_not_registered_is_registered_by_what_is_said",
@@ -186,6 +190,10 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         ],
     ),
     (
+        "advice/work.rs::a_spent_budget_is_raised_by_what_is_said",
+        &[("agent/machine/compacting.rs", "mxd task edit TASK --budget USD")],
+    ),
+    (
         "advice/work.rs::what_was_sent_is_worked_on_by_what_is_said",
         &[("cli/rewind.rs", "mxd run"), ("cli/say.rs", "mxd run")],
     ),
@@ -232,6 +240,10 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         &[("store/error.rs", "mxd check"), ("store/error.rs", "mxd check --repair")],
     ),
     (
+        "cli_check.rs::a_registry_that_is_gone_or_damaged_is_found_and_rebuilt_from_the_project_folders",
+        &[("engine/projects.rs", "mxd check --repair")],
+    ),
+    (
         "cli_check.rs::a_torn_end_is_reported_kept_and_cut_and_the_advice_works",
         &[("cli/check.rs", "mxd check --repair")],
     ),
@@ -244,6 +256,10 @@ pub const ADVICE: &[(&str, &[Said])] = &[
             ("cli/doctor/providers.rs", "mxd config set model {}"),
             ("provider/catalogue.rs", "mxd config set --global {key} TOKENS"),
         ],
+    ),
+    (
+        "advice/settings.rs::a_rejected_key_is_replaced_by_what_is_asked",
+        &[("provider/credential.rs", "mxd config set --global {} KEY")],
     ),
     (
         "cli_doctor.rs::a_provider_is_set_up_by_what_it_says",

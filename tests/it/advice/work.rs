@@ -85,6 +85,32 @@ fn who_sleeps_without_being_done_is_woken_by_what_is_said() {
 }
 
 #[test]
+fn a_spent_budget_is_raised_by_what_is_said() {
+    let world = World::new();
+    play(&world, json!([root(json!([])), agent("Painter", json!([bash("true"), done("passed", "painted")]))]));
+    let project = world.project("app");
+    // Every token costs a dollar.
+    for (key, value) in [
+        ("model", "dear"),
+        ("models.dear.window", "200000"),
+        ("models.dear.maxOutput", "1000"),
+        ("models.dear.prices.input", "1000000"),
+        ("models.dear.prices.output", "1000000"),
+    ] {
+        project.mxd(["config", "set", key, value]).ok();
+    }
+    let made = project.mxd(["task", "new", "Painter", "--budget", "0.01"]).ok();
+    assert_eq!(project.run([]).code, 2);
+    let asks = project.asks();
+    assert_eq!(asks[0]["kind"], "budget", "{asks:#?}");
+    let detail = asks[0]["detail"].as_str().unwrap();
+    obey(&world, &project.path, detail, &[("TASK", made.trim()), ("USD", "1000000")]);
+    project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "1"]).ok();
+    project.run([]);
+    assert_eq!((project.status("Painter").as_str(), project.asks().len()), ("passed", 0));
+}
+
+#[test]
 fn who_is_in_progress_is_stopped_by_what_is_said() {
     let world = World::new();
     let (project, _) = painted(&world);

@@ -122,6 +122,7 @@ impl World {
             max_turns: self.seed.is_multiple_of(5).then_some(12),
             budgeted: self.seed.is_multiple_of(3),
             may_repeat: false,
+            ..Limits::default()
         };
         self.machine = Some(Machine::new(&active, limits, self.ids.clone()));
         self.ended = false;

@@ -96,6 +96,7 @@ impl World {
             max_turns: None,
             budgeted: false,
             may_repeat: true,
+            ..Limits::default()
         };
         let agent = Machine::new(self.disk.active(task), limits, self.ids.clone());
         let run = Run {
@@ -297,6 +298,7 @@ impl World {
             images: Vec::new(),
             full: None,
             background: process,
+            ended: None,
             cwd: None,
             duration_ms: 1,
         };

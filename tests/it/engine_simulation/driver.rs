@@ -76,7 +76,9 @@ impl World {
             Effect::Restore { ticket, .. } => self.jobs.push(Job::Restore(ticket)),
             Effect::Recall { ticket, task, known } => self.jobs.push(Job::Recall { ticket, task, known }),
             Effect::WriteDown { ticket, .. } => self.jobs.push(Job::WriteDown(ticket)),
-            Effect::Decide { .. } => panic!("seed {}: there are no tool servers here", self.seed),
+            Effect::Decide { .. } | Effect::DiscardLetter { .. } => {
+                panic!("seed {}: nothing needs approval here", self.seed)
+            }
             Effect::Copy { ticket, from, to, title, description } => {
                 self.jobs.push(Job::Copy { ticket, to, target: Target { source: from, title, description } });
             }
@@ -245,7 +247,7 @@ impl World {
                 self.inbox.push_back(Input::Cleared { ticket, result });
             }
             Job::WriteDown(ticket) => {
-                let result = if fails { Err("the disk is full".to_owned()) } else { Ok(()) };
+                let result = if fails { Err("the disk is full".to_owned()) } else { Ok(None) };
                 self.inbox.push_back(Input::WrittenDown { ticket, result });
             }
             Job::Recall { ticket, task, known } => {

@@ -70,6 +70,7 @@ impl World {
                 default: coin.then(|| "this".to_owned()),
                 mode: if self.dice.chance(50) { AskMode::Blocks } else { AskMode::Continues },
             },
+            "stop_task" => Request::StopTask { task },
             "close_task" => Request::CloseTask { task },
             "delete_task" => Request::DeleteTask { task },
             "reset_task" => Request::ResetTask { task },
@@ -87,7 +88,7 @@ impl World {
             }
             "get_tree" if coin => Request::GetTree { below: None, include_closed: true },
             "get_tree" => Request::GetTask { task },
-            names::FORK_TASK_CONTEXT => Request::Fork { target: task },
+            names::FORK_TASK_CONTEXT => Request::Fork { source: None, target: task },
             names::DONE => Request::MayFinish { verdict: Verdict::Passed },
             _ => Request::SearchTasks { query: "title".to_owned(), limit: 5 },
         })
@@ -118,7 +119,7 @@ impl World {
             5..=9 => names::YIELD,
             10 | 11 => "send_message",
             12 | 13 => "clarify",
-            14 => ["close_task", "delete_task", "reset_task"][self.dice.draw(3)],
+            14 => ["close_task", "delete_task", "reset_task", "stop_task"][self.dice.draw(4)],
             15 => ["update_task", "reorder_tasks", "get_tree", "search_tasks"][self.dice.draw(4)],
             16 => names::FORK_TASK_CONTEXT,
             17 => names::BASH,

@@ -1,6 +1,6 @@
 //! The person: wishes at any moment, sensible or not; and, at the end, somebody who looks after everything.
 
-use mxd::base::{MessageId, MicroUsd, ProjectId, TaskId};
+use mxd::base::{MessageId, MicroUsd, TaskId};
 use mxd::engine::command::{Changes, Command, Draft, Outgoing, Reply, SendMode, Start, StopScope};
 use mxd::engine::machine::Input;
 use mxd::model::Ask;
@@ -97,7 +97,7 @@ impl World {
             42 => Command::Stop { scope: StopScope::All },
             43 if self.dice.chance(40) => Command::Quit,
             44 => {
-                let (project, message) = (ProjectId::fresh(&self.ids), MessageId::fresh(&self.ids));
+                let (project, message) = (self.there, MessageId::fresh(&self.ids));
                 let (name, body) = ("there".to_owned(), "greetings".to_owned());
                 self.inbox.push_back(Input::FromProject { project, name, message, body });
                 return None;

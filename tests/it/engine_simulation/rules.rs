@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 use mxd::base::{EventId, Fault, MessageId, MicroUsd, TaskId};
 use mxd::engine::command::{Command, Outcome, StopScope};
 use mxd::engine::machine::{Input, LaunchOrder, Ticket};
+use mxd::engine::request::Request;
 use mxd::engine::snapshot::Wait;
 use mxd::model::AskKind;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::event::{AskAnswered, Body, Event, Exit, InterruptReason, Verdict};
 use mxd::model::fold::SessionState;
 use mxd::model::message::{Message, Source};
-use mxd::model::task::Status;
+use mxd::model::task::{Status, TaskNode};
 
 use super::agents;
 use super::world::World;
@@ -24,6 +25,15 @@ pub fn before(world: &mut World, input: &Input) {
     match input {
         Input::Observed { task, event } => observed(world, *task, event),
         Input::Command { command: Command::Stop { scope }, .. } => stopped(world, *scope),
+        Input::Command { command: Command::Delete { task } | Command::Reset { task }, .. } => ended(world, *task),
+        Input::Request {
+            request: Request::StopTask { task } | Request::DeleteTask { task } | Request::ResetTask { task },
+            ..
+        } => {
+            if let Ok(task) = task.parse() {
+                ended(world, task);
+            }
+        }
         Input::Command { command: Command::Quit, .. } => world.quitting = true,
         Input::Command { ticket, command: Command::Send { task, .. } | Command::Resume { task } } => {
             // How often it had been stopped when this was said.
@@ -49,6 +59,14 @@ fn observed(world: &mut World, task: TaskId, event: &Event) {
     }
 }
 
+/// Agents are stopped, so that what they work on can be put away, or because another agent wants it.
+fn ended(world: &mut World, task: TaskId) {
+    let tasks: Vec<TaskId> = world.machine.tree().walk(task).map(|node| node.id).collect();
+    for task in tasks {
+        *world.stops.entry(task).or_default() += 1;
+    }
+}
+
 /// The person stops somebody: from now on it must not be started.
 fn stopped(world: &mut World, scope: StopScope) {
     let tree = world.machine.tree();
@@ -67,8 +85,9 @@ fn stopped(world: &mut World, scope: StopScope) {
         let done = !queued && has_just_ended(world.disk.log(task));
         if !done && (at_work || (talks && scope != StopScope::All)) {
             world.halted.insert(task);
-            *world.stops.entry(task).or_default() += 1;
         }
+        // Also one that waits to be tried again: what was said to it before is not heeded.
+        *world.stops.entry(task).or_default() += 1;
     }
 }
 
@@ -147,12 +166,17 @@ pub fn check_launch(world: &World, order: &LaunchOrder) {
     assert_eq!(order.may_delegate, tree.depth(task) < 3, "seed {seed}: the depth of {task}");
     for account in &order.accounts {
         let spent: MicroUsd = match account.owner {
-            Some(owner) => tree.walk(owner).filter_map(|node| world.spent.get(&node.id).copied()).sum(),
+            Some(owner) => {
+                let of = |node: &TaskNode| world.spent.get(&node.id).copied().unwrap_or_default() + node.deleted_cost;
+                tree.walk(owner).map(of).sum()
+            }
             None => world.spent_since_boot,
         };
         assert_eq!(account.spent, spent, "seed {seed}: what {:?} has spent", account.owner);
     }
-    let limited = std::iter::once(&order.node).chain(tree.ancestors(task)).filter(|node| node.budget.is_some());
+    // A view shows the limit that applies, from the node or from the settings.
+    let is_limited = |node: &&TaskNode| world.machine.view(node.id).is_some_and(|view| view.node.budget.is_some());
+    let limited = std::iter::once(&order.node).chain(tree.ancestors(task)).filter(is_limited);
     let limits = limited.count() + usize::from(world.limits.project_budget.is_some());
     assert_eq!(order.accounts.len(), limits, "seed {seed}: every limit applies once");
 }
@@ -189,6 +213,7 @@ pub fn check_quiet(world: &mut World) {
         let known = world.machine.state(task).cloned().unwrap_or_default();
         assert_eq!(&known, state, "{}", why(&format!("the folds of {task} drifted")));
         check_messages(world, task, state);
+        check_start(world, task, state);
         check_completion(world, task, &heard);
         check_wait(world, task, &sessions);
         for ask in state.asks.iter() {
@@ -216,6 +241,18 @@ fn completions(world: &World) -> (BTreeMap<MessageId, usize>, BTreeMap<TaskId, u
     (by_run, by_task)
 }
 
+/// Whatever was made to begin at once has a first message, or was stopped.
+fn check_start(world: &World, task: TaskId, state: &SessionState) {
+    let node = world.durable.get(task).unwrap();
+    if node.starting && node.status == Status::Pending {
+        assert!(
+            state.replies.has_heard() || state.is_ended(),
+            "seed {}: {task} was made to begin, and never will",
+            world.seed
+        );
+    }
+}
+
 /// Whatever was said is read, unless there is a reason that can be named.
 fn check_messages(world: &World, task: TaskId, state: &SessionState) {
     let seed = world.seed;
@@ -225,7 +262,7 @@ fn check_messages(world: &World, task: TaskId, state: &SessionState) {
         let Body::Message(message) = &event.body else { continue };
         let waits = state.messages.get(message.id).is_some();
         assert!(waits || world.disk.is_settled(message.id), "seed {seed}: {:?} to {task} was lost", message.from);
-        if !waits || !message.from.wakes() || asks {
+        if !waits || !state.is_called_by(message) || asks {
             continue;
         }
         let stops = world.stops.get(&task).copied().unwrap_or(0);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use mxd::agent::driver::Ending;
 use mxd::base::{Clock, IdSource, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use mxd::engine::command::Command;
-use mxd::engine::machine::{Ground, Input, Limits, Machine, Ticket, Timer};
+use mxd::engine::machine::{Approvals, Ground, Input, Limits, Machine, Ticket, Timer};
+use mxd::model::ask::Approval;
 use mxd::model::task::TaskNode;
 use mxd::model::tree::Tree;
 use mxd::model::{AskKind, Project};
@@ -64,6 +65,8 @@ pub struct World {
     /// What the machine has been told of costs.
     pub spent: BTreeMap<TaskId, MicroUsd>,
     pub spent_since_boot: MicroUsd,
+    /// The project whose messages are let through.
+    pub there: ProjectId,
     pub quitting: bool,
     pub ended: bool,
     /// The world stops causing trouble and lets everything finish.
@@ -79,6 +82,8 @@ impl World {
         let mut dice = Dice::new(seed);
         let limits = Limits {
             max_depth: 3,
+            max_tasks: if dice.chance(30) { 8 } else { 200 },
+            max_tasks_per_turn: if dice.chance(30) { 1 } else { 20 },
             max_running: u32::try_from(1 + dice.draw(4)).unwrap(),
             clarify_timeout: dice.chance(60).then_some(Duration::from_secs(60)),
             budget: dice.chance(30).then_some(MicroUsd(500)),
@@ -91,13 +96,25 @@ impl World {
             path: "/here".into(),
             base_branch: "main".to_owned(),
             created_at: now,
+            former: Vec::new(),
             extra: serde_json::Map::new(),
         };
-        let ground = Ground { project, worktrees: "/there".into(), model: None, servers: Vec::new() };
+        let there = ProjectId::fresh(&ids);
+        let mut approvals = Approvals::default();
+        approvals.decide(Approval::Project { project: there }, true);
+        let ground = Ground {
+            project,
+            worktrees: "/there".into(),
+            model: None,
+            servers: Vec::new(),
+            approvals,
+            changed_tools: Vec::new(),
+        };
         let tree = Tree::new(TaskNode::new(TaskId::fresh(&ids), "Root", "orchestrator", now));
         let machine = Machine::new(tree.clone(), ground.clone(), limits.clone(), ids.clone());
         let mut world = Self {
             seed,
+            there,
             dice,
             clock,
             limits,

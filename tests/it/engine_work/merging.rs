@@ -65,7 +65,7 @@ fn meddling_git(world: &World, checkout: &Path, first: &str) -> std::ffi::OsStri
     let real = world.command("sh", &folder).args(["-c", "command -v git"]).output().unwrap();
     let real = String::from_utf8(real.stdout).unwrap();
     let script = format!(
-        "#!/bin/sh\ncase \"$GIT_WORK_TREE $*\" in\n*--dry-run*) ;;\n\"{} read-tree -m -u \"*) cd '{}'; {first} ;;\nesac\nexec {} \"$@\"\n",
+        "#!/bin/sh\ncase \"$(pwd -P) $*\" in\n*--dry-run*) ;;\n\"{} read-tree -m -u \"*) cd '{}'; {first} ;;\nesac\nexec {} \"$@\"\n",
         checkout.display(),
         checkout.display(),
         real.trim()

@@ -33,7 +33,7 @@ use mxd::model::message::{Message, Source};
 use mxd::model::{Answer, Live, SessionState};
 use mxd::process::Environment;
 use mxd::provider::http::{HttpProvider, Timeouts};
-use mxd::provider::{Catalogue, Credential, Facts, Gate, Prices, Provider};
+use mxd::provider::{Credential, Facts, Gate, Prices, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
 use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Registry, Tokens};
@@ -86,8 +86,13 @@ pub struct Stage {
 }
 
 /// Limits that a test against loopback never meets unless it wants to.
-pub const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(10), first_byte: Duration::from_secs(20), idle: Duration::from_secs(20) };
+pub const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(10),
+    first_byte: Duration::from_secs(20),
+    idle: Duration::from_secs(20),
+    content: Duration::from_secs(40),
+    response: Duration::from_secs(600),
+};
 
 /// Returns the provider that speaks to the mock.
 pub fn provider(url: &str, wire: Wire) -> Arc<dyn Provider> {
@@ -112,7 +117,12 @@ impl Stage {
             clock: Arc::new(Still),
             provider: provider(url, wire),
             gate: Arc::default(),
-            limits: Limits { profile: "engineer".to_owned(), model: "mock-model".to_owned(), ..Limits::default() },
+            limits: Limits {
+                profile: "engineer".to_owned(),
+                model: "mock-model".to_owned(),
+                auth_group: Some("main".to_owned()),
+                ..Limits::default()
+            },
             brake: Arc::default(),
             keeper: None,
             purse: Box::new(Purse::default),
@@ -246,7 +256,7 @@ impl Stage {
             store: store.clone(),
             provider: Arc::clone(&self.provider),
             gate: Arc::clone(&self.gate),
-            catalogue: Catalogue::new(BTreeMap::new()),
+            late_catalogue: None,
             facts: Facts { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),

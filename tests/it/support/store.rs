@@ -157,6 +157,7 @@ pub fn result(call: &str) -> Body {
         images: Vec::new(),
         full: None,
         background: None,
+        ended: None,
         cwd: None,
         duration_ms: 3,
     }
@@ -178,6 +179,7 @@ pub fn ask(id: AskId, question: impl Into<String>) -> Body {
         mode: AskMode::Blocks,
         deadline: None,
         tool_call: None,
+        approval: None,
     }
     .into()
 }

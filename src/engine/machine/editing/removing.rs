@@ -1,5 +1,6 @@
 //! Closing, resetting and deleting: worktrees go. What they held is archived first.
 
+use super::deferring::Removal;
 use super::steps::{Continuation, What};
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::PlanChange;
@@ -15,7 +16,7 @@ use crate::model::task::{Recurring, Status};
 
 impl Machine {
     /// Refuses what must not happen while an agent is at work in the subtree.
-    fn nobody_at_work(&self, task: TaskId, verb: &str) -> Result<(), Fault> {
+    fn nobody_at_work(&self, actor: Actor, task: TaskId, verb: &str) -> Result<(), Fault> {
         let busy: Vec<String> = self
             .tree
             .walk(task)
@@ -25,9 +26,9 @@ impl Machine {
         if busy.is_empty() {
             return Ok(());
         }
-        let hint = match self.tree.walk(task).find(|node| self.is_busy(node.id) && !self.is_completing(node.id)) {
-            Some(_) => "stop it first: `mxd stop TASK`",
-            None => "its end is being written down: try again in a moment",
+        let hint = match actor {
+            Actor::Agent(_) => "stop it first with stop_task",
+            Actor::Person => "stop it first, or wait until it rests",
         };
         Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy))).hint(hint))
     }
@@ -62,7 +63,10 @@ impl Machine {
     ) -> Result<(), Fault> {
         self.may_change(actor, task)?;
         self.not_the_root(task, "closed")?;
-        self.nobody_at_work(task, "closed")?;
+        if self.defer(asker, actor, task, Removal::Close) {
+            return Ok(());
+        }
+        self.nobody_at_work(actor, task, "closed")?;
         let open: Vec<String> = self
             .tree
             .walk(task)
@@ -70,13 +74,23 @@ impl Machine {
             .map(|node| format!("\"{}\"", node.title))
             .collect();
         if !open.is_empty() {
-            return Err(Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open)))
-                .hint("wait until it is done, or stop it first: `mxd stop TASK`"));
+            let hint = match actor {
+                Actor::Agent(_) => "wait until it is done, or stop it first with stop_task",
+                Actor::Person => "wait until it is done, or stop it first: `mxd stop TASK`",
+            };
+            return Err(
+                Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open))).hint(hint)
+            );
         }
         if self.node(task)?.status == Status::Closed {
             return Err(Fault::user(format!("{} is closed already", self.named(task))));
         }
-        self.clear(now, Continuation { asker, actor, task, what: What::Close }, task, BranchFate::Keep);
+        // A recurring task comes round again: with an empty conversation, it is as if it had been reset.
+        let (what, branch) = match self.node(task)?.recurring {
+            Recurring::Reset => (What::Reset, BranchFate::Delete),
+            Recurring::None | Recurring::Continue => (What::Close, BranchFate::Keep),
+        };
+        self.clear(now, Continuation { asker, actor, task, what }, task, branch);
         Ok(())
     }
 
@@ -89,7 +103,10 @@ impl Machine {
     ) -> Result<(), Fault> {
         self.may_change(actor, task)?;
         self.not_the_root(task, "deleted")?;
-        self.nobody_at_work(task, "deleted")?;
+        if self.defer(asker, actor, task, Removal::Delete) {
+            return Ok(());
+        }
+        self.nobody_at_work(actor, task, "deleted")?;
         // The deepest first, so that the tree is whole at every step. Nobody begins to work there meanwhile.
         let mut left: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
         left.iter().for_each(|task| self.life(*task).edited = true);
@@ -107,9 +124,15 @@ impl Machine {
         task: TaskId,
     ) -> Result<(), Fault> {
         self.may_change(actor, task)?;
+        if self.defer(asker, actor, task, Removal::Reset) {
+            return Ok(());
+        }
         if self.is_busy(task) {
-            return Err(Fault::user(format!("{} cannot be reset: it is at work", self.named(task)))
-                .hint("stop it first: `mxd stop TASK`"));
+            return Err(Fault::user(format!(
+                "{} cannot be reset: another change to it is under way",
+                self.named(task)
+            ))
+            .hint("try again in a moment"));
         }
         self.clear(now, Continuation { asker, actor, task, what: What::Reset }, task, BranchFate::Delete);
         Ok(())
@@ -146,7 +169,9 @@ impl Machine {
 
     /// Forgets tasks that are out of the tree.
     pub(in crate::engine::machine) fn forget(&mut self, tasks: &[TaskId]) {
-        for task in tasks {
+        // One that was brought back before the disk knew that it was gone is not forgotten.
+        let gone: Vec<TaskId> = tasks.iter().copied().filter(|task| self.tree.get(*task).is_none()).collect();
+        for task in &gone {
             let bodies = self.unread_and_unanswered(*task, "the task was deleted");
             if !bodies.is_empty() {
                 self.append(*task, bodies, Pending::Nothing);
@@ -159,13 +184,18 @@ impl Machine {
         let task = edit.task;
         let title = self.named(task);
         let _ = self.tree.edit(task, |node| {
-            node.status = Status::Closed;
+            node.status = if node.recurring == Recurring::None { Status::Closed } else { Status::Pending };
+            node.round = None;
             node.worktree = None;
             node.edited_by = edit.actor.editor();
             node.updated_at = now;
         });
         self.note(now, edit, TreeAction::Closed);
-        let words = format!("Closed {title}. {note}");
+        let again = match self.status(task) {
+            Some(Status::Pending) => "It is pending, and comes round again. ",
+            _ => "",
+        };
+        let words = format!("Closed {title}. {again}{note}");
         let outcome = if note.is_empty() { Outcome::Done } else { Outcome::Noted(note) };
         self.commit([task], Then::Settle(edit.asker, outcome, words));
         self.let_go(now, &[task]);
@@ -207,6 +237,38 @@ impl Machine {
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
+    /// Puts the last round of a recurring task away, because it was sent a message. What was said to it stays.
+    pub(in crate::engine::machine) fn reset_for_round(&mut self, now: Timestamp, task: TaskId) {
+        let (asker, actor) = (Asker::Round, Actor::Agent(self.tree.root_id()));
+        self.clear(now, Continuation { asker, actor, task, what: What::NewRound }, task, BranchFate::Delete);
+    }
+
+    pub(super) fn prepare_round(&mut self, now: Timestamp, edit: &Continuation, result: Result<String, String>) {
+        let task = edit.task;
+        if let Err(reason) = result {
+            // Not looked at again before the user has heard of it: it would be tried for ever.
+            self.life(task).edited = false;
+            return self.give_up_until_answered(now, task, "could not begin a new round", &reason);
+        }
+        if matches!(edit.what, What::NewRound) {
+            let mut bodies =
+                self.lives.get(&task).map(|life| withdraw_asks(life, "a new round begins")).unwrap_or_default();
+            let (to, from, reason) = (None, None, MoveReason::Rewind);
+            bodies.push(HeadMoved { to, from, reason, carry: Box::default() }.into());
+            let next = edit.goes_on_with(What::NewRoundTree);
+            return self.append(task, bodies, Pending::Edit(Box::new(next)));
+        }
+        let _ = self.tree.edit(task, |node| {
+            node.status = Status::Pending;
+            node.worktree = None;
+            node.branch = None;
+            node.round = Some(now);
+            node.updated_at = now;
+        });
+        self.commit([task], Then::Removed(Vec::new()));
+        self.let_go(now, &[task]);
+    }
+
     pub(super) fn start_over(&mut self, now: Timestamp, edit: &Continuation) {
         let task = edit.task;
         let _ = self.tree.edit(task, |node| {
@@ -214,6 +276,7 @@ impl Machine {
             node.worktree = None;
             node.branch = None;
             node.round = matches!(edit.asker, Asker::Round).then_some(now);
+            node.starting = false;
             node.edited_by = edit.actor.editor();
             node.updated_at = now;
         });
@@ -222,8 +285,14 @@ impl Machine {
             return self.let_go(now, &[task]);
         }
         self.note(now, edit, TreeAction::Reset);
-        let words =
-            format!("Reset {}: an empty conversation, a fresh branch. Its old work is archived.", self.named(task));
+        let again = match self.tree.get(task).map(|node| node.recurring) {
+            Some(Recurring::Reset | Recurring::Continue) => " It is pending, and comes round again.",
+            Some(Recurring::None) | None => "",
+        };
+        let words = format!(
+            "Reset {}: an empty conversation, a fresh branch. Its old work is archived.{again}",
+            self.named(task)
+        );
         self.commit([task], Then::Settle(edit.asker, Outcome::Done, words));
         self.let_go(now, &[task]);
     }
@@ -241,6 +310,11 @@ impl Machine {
         let plans: Vec<TaskId> = recurring.map(|node| node.id).collect();
         self.note(now, &edit, TreeAction::Deleted);
         let above = self.tree.get(edit.task).and_then(|node| node.parent);
+        let cost = self.spent_below(edit.task);
+        if let Some(above) = above {
+            // It was there a moment ago.
+            let _ = self.tree.edit(above, |node| node.deleted_cost += cost);
+        }
         for task in gone.iter().rev() {
             // Nobody is below it any more, and it is not the root.
             let _ = self.tree.remove(*task);

@@ -90,6 +90,11 @@ impl Machine {
             self.lives.insert(id, Life { state, edited: true, ..Life::default() });
             revived.push(id);
         }
+        let cost = self.spent_below(task);
+        if let Some(old) = old {
+            // If that is gone as well, the task above it counts the costs once more: never less than was spent.
+            let _ = self.tree.edit(old, |node| node.deleted_cost = node.deleted_cost.saturating_sub(cost));
+        }
         let edit = Continuation { asker, actor: Actor::Person, task, what: What::Restore };
         self.note(now, &edit, TreeAction::Restored);
         // A task that never had a branch has nothing to be brought back but itself.
@@ -150,6 +155,10 @@ impl Machine {
         to: TaskId,
     ) -> Result<(), Fault> {
         self.may_change(actor, to)?;
+        let talks = self.state(from).is_some_and(|state| state.turns.voice.is_some());
+        if actor != Actor::Agent(from) && !talks {
+            return Err(Fault::user(format!("{} has no conversation to copy yet", self.named(from))));
+        }
         let node = self.node(to)?;
         let (title, description) = (node.title.clone(), node.description.clone());
         if self.is_busy(to) || self.lives.get(&to).is_some_and(|life| life.state.turns.voice.is_some()) {
@@ -157,15 +166,27 @@ impl Machine {
                 .hint("make a new task and fork into that"));
         }
         self.life(to).edited = true;
-        let ticket = self.wait_for(Continuation { asker, actor, task: to, what: What::Fork { title: title.clone() } });
+        let ticket =
+            self.wait_for(Continuation { asker, actor, task: to, what: What::Fork { title: title.clone(), from } });
         self.out.push(Effect::Copy { ticket, from, to, title, description });
         Ok(())
     }
 
-    pub(super) fn conversation_copied(&mut self, now: Timestamp, edit: &Continuation, events: &str, title: &str) {
+    pub(super) fn conversation_copied(
+        &mut self,
+        now: Timestamp,
+        edit: &Continuation,
+        events: &str,
+        title: &str,
+        from: TaskId,
+    ) {
+        let whose = match edit.actor {
+            Actor::Agent(own) if own != from => format!("the conversation of {}", self.named(from)),
+            Actor::Agent(_) | Actor::Person => "your conversation".to_owned(),
+        };
         let words = format!(
-            "Copied {events} events into \"{title}\" ({}). You are still yourself: the copy is the other task. Send it a \
-             message to start it.",
+            "Copied {events} events of {whose} into \"{title}\" ({}). You are still yourself: the copy is the other task. \
+             Send it a message to start it.",
             edit.task
         );
         self.settle(edit.asker, Outcome::Done, words);
@@ -179,5 +200,5 @@ fn asleep(node: TaskNode, now: Timestamp) -> TaskNode {
         Status::InProgress | Status::Closed => Status::Pending,
         Status::Draft | Status::Pending | Status::Passed | Status::Failed => node.status,
     };
-    TaskNode { status, worktree: None, children: Vec::new(), updated_at: now, ..node }
+    TaskNode { status, starting: false, worktree: None, children: Vec::new(), updated_at: now, ..node }
 }

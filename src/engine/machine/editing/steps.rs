@@ -26,6 +26,10 @@ pub(super) enum What {
     Reset,
     /// The conversation is empty; the tree is next.
     ResetTree,
+    /// The worktree of the last round is away; the conversation is next. What was said to the task stays.
+    NewRound,
+    /// The conversation of the last round is put away; the tree is next.
+    NewRoundTree,
     /// These are still to be put away.
     Delete {
         left: Vec<TaskId>,
@@ -41,6 +45,7 @@ pub(super) enum What {
     },
     Fork {
         title: String,
+        from: TaskId,
     },
 }
 
@@ -84,6 +89,7 @@ impl Machine {
         match edit.what {
             What::Revive { .. } => return self.revive_next(now, edit, result),
             What::Unmake => return self.unmade(edit.task, result),
+            What::NewRound | What::NewRoundTree => return self.prepare_round(now, &edit, result),
             What::Close
             | What::CloseTree { .. }
             | What::Reset
@@ -110,10 +116,10 @@ impl Machine {
             What::ResetTree => self.start_over(now, &edit),
             What::Delete { .. } => self.delete_next(now, edit),
             What::Restore => self.restored(now, &edit, note),
-            What::Revive { .. } | What::Unmake => {}
-            What::Fork { ref title } => {
+            What::Revive { .. } | What::Unmake | What::NewRound | What::NewRoundTree => {}
+            What::Fork { ref title, from } => {
                 let title = title.clone();
-                self.conversation_copied(now, &edit, &note, &title);
+                self.conversation_copied(now, &edit, &note, &title, from);
             }
         }
     }

@@ -173,6 +173,7 @@ impl World {
             images: Vec::new(),
             full: None,
             background: None,
+            ended: None,
             cwd: None,
             duration_ms: 1,
         };

@@ -9,7 +9,7 @@ use mxd::model::Image;
 use mxd::tools::{Call, Effect, Handler, Registry, Reply, Typed, names};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::sync::watch;
+use tokio::sync::{Barrier, watch};
 
 /// Returns the name of a tool as a model says it.
 pub fn tool(name: &str) -> String {
@@ -126,11 +126,28 @@ impl Handler for Slow {
     }
 }
 
+/// Only reads, and ends when two calls of it run at the same time.
+struct Meet(Barrier);
+
+impl Handler for Meet {
+    const NAME: &'static str = "meet";
+    const DESCRIPTION: &'static str = "Waits for another call of this tool.";
+    const EFFECT: Effect = Effect::Reads;
+    const EXAMPLE: &'static str = r#"{"text":"a"}"#;
+    type Input = TextInput;
+
+    async fn run(self: Arc<Self>, input: TextInput, _: Call) -> Reply {
+        self.0.wait().await;
+        Reply::text(format!("met {}", input.text))
+    }
+}
+
 /// Returns every tool of the tests.
 pub(super) fn registry(ledger: PathBuf, brake: Arc<Brake>) -> Registry {
     let mut registry = Registry::default();
     registry.add(Arc::new(Typed::new(Note(ledger.clone())))).unwrap();
     registry.add(Arc::new(Typed::new(Echo))).unwrap();
+    registry.add(Arc::new(Typed::new(Meet(Barrier::new(2))))).unwrap();
     registry.add(Arc::new(Typed::new(Fail))).unwrap();
     registry.add(Arc::new(Typed::new(Picture))).unwrap();
     registry.add(Arc::new(Typed::new(Slow(ledger, brake)))).unwrap();

@@ -1,0 +1,81 @@
+//! What tasks may cost: which limit applies to a task, which limits a run pays from, and what agents may ask for.
+//!
+//! A setting is looked up each time and never copied into a task, so it holds for every task, the root included. Only the
+//! user's own word about a task replaces it; an agent, a repository's profile and a recurring task's file can lower a
+//! limit and never raise one. A task's limit covers its whole sub tree.
+
+use crate::base::{Fault, MicroUsd, TaskId};
+use crate::engine::machine::{AccountOrder, Machine};
+use crate::model::event::BudgetScope;
+use crate::model::task::{EditedBy, TaskNode};
+
+impl Machine {
+    /// Returns what a task may cost with everything below it, counted from its first turn. `None` for no limit.
+    pub(super) fn budget_of(&self, node: &TaskNode) -> Option<MicroUsd> {
+        let limit = match node.budget_set_by() {
+            Some(EditedBy::User) => node.budget,
+            Some(EditedBy::Agent) | None => lower(node.budget, self.usual_budget(&node.profile)),
+        };
+        lower(limit, node.round_budget).map(|limit| node.round_cost + limit)
+    }
+
+    /// Returns what the settings and its profile say that a task may cost.
+    fn usual_budget(&self, profile: &str) -> Option<MicroUsd> {
+        let usual = self.limits.budget;
+        self.profiles.bound(profile).map_or(usual, |usable| usable.profile.budget_within(usual))
+    }
+
+    /// Refuses a budget from an agent that is more than the user allows for a task with this profile below `parent`.
+    pub(super) fn check_agent_budget(&self, wanted: MicroUsd, profile: &str, parent: TaskId) -> Result<(), Fault> {
+        let above = std::iter::once(parent).chain(self.tree.ancestors(parent).map(|node| node.id));
+        let above = above.filter_map(|task| self.tree.get(task)).map(|node| self.budget_of(node));
+        let ceiling = above.fold(self.usual_budget(profile), lower);
+        match ceiling {
+            Some(ceiling) if wanted > ceiling => Err(Fault::user(format!(
+                "a budget of {wanted} is more than the {ceiling} that this task may cost: only the user can allow more"
+            ))
+            .hint("leave budget_usd out, or ask for less")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Refuses an agent's change to a budget that the user set, and one that allows more than the user does.
+    pub(super) fn may_change_budget(&self, node: &TaskNode, wanted: Option<MicroUsd>) -> Result<(), Fault> {
+        if node.budget_set_by() == Some(EditedBy::User) {
+            return Err(Fault::user(format!("the user set the budget of \"{}\": only they can change it", node.title))
+                .hint("ask them with clarify"));
+        }
+        match (wanted, node.parent) {
+            (Some(wanted), Some(parent)) => self.check_agent_budget(wanted, &node.profile, parent),
+            (Some(_) | None, _) => Ok(()),
+        }
+    }
+
+    /// Returns every limit that a task spends from: its own, those above it, the project's.
+    pub(super) fn accounts(&self, node: &TaskNode) -> Vec<AccountOrder> {
+        let mut accounts = Vec::new();
+        for limited in std::iter::once(node).chain(self.tree.ancestors(node.id)) {
+            let Some(limit) = self.budget_of(limited) else { continue };
+            let scope = if limited.id == node.id { BudgetScope::Task } else { BudgetScope::Subtree };
+            accounts.push(AccountOrder { owner: Some(limited.id), scope, limit, spent: self.spent_below(limited.id) });
+        }
+        if let Some(limit) = self.limits.project_budget {
+            accounts.push(AccountOrder { owner: None, scope: BudgetScope::Project, limit, spent: self.spent });
+        }
+        accounts
+    }
+
+    /// Returns what a task and everything that is or was below it have cost.
+    pub(super) fn spent_below(&self, task: TaskId) -> MicroUsd {
+        let cost = |node: &TaskNode| self.lives.get(&node.id).map(|life| life.state.usage.cost()).unwrap_or_default();
+        self.tree.walk(task).map(|node| cost(node) + node.deleted_cost).sum()
+    }
+}
+
+/// Returns the lower of two limits, where `None` is no limit.
+fn lower(one: Option<MicroUsd>, other: Option<MicroUsd>) -> Option<MicroUsd> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,132 @@
+//! Changes that wait for runs to end: closing, resetting or deleting tasks whose agents have ended, or are being stopped,
+//! and whose runs are not over yet. What they are about is held meanwhile, so that nobody begins to work there.
+
+use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::machine::running::Run;
+use crate::engine::machine::{Actor, Asker, Life, Machine};
+use crate::model::event::InterruptReason;
+
+/// A change that puts work away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine::machine) enum Removal {
+    Close,
+    Reset,
+    Delete,
+}
+
+/// A change that waits until nobody is at work any more.
+#[derive(Debug)]
+pub(in crate::engine::machine) struct Deferred {
+    asker: Asker,
+    actor: Actor,
+    task: TaskId,
+    removal: Removal,
+}
+
+/// What keeps a task from being put away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    None,
+    /// Its run is ending, or its end is being written.
+    Ending,
+    /// An agent works on it, or is about to.
+    Working,
+    /// Another change is under way.
+    Changing,
+}
+
+impl Removal {
+    /// Tells whether agents that are at work are stopped for it. To close a task that works is a mistake more often.
+    fn stops_agents(self) -> bool {
+        match self {
+            Self::Reset | Self::Delete => true,
+            Self::Close => false,
+        }
+    }
+}
+
+impl Machine {
+    /// Returns the tasks that have to rest before the change.
+    fn concerned(&self, task: TaskId, removal: Removal) -> Vec<TaskId> {
+        match removal {
+            Removal::Reset => vec![task],
+            Removal::Close | Removal::Delete => self.tree.walk(task).map(|node| node.id).collect(),
+        }
+    }
+
+    fn obstacle(&self, task: TaskId) -> Obstacle {
+        let Some(life) = self.lives.get(&task) else { return Obstacle::None };
+        let is_leaving = |run: &Run| life.leaving || run.stop().is_some();
+        match &life.run {
+            Some(run) if is_leaving(run) => Obstacle::Ending,
+            Some(_) => Obstacle::Working,
+            None if self.queue.contains(&task) => Obstacle::Working,
+            None if life.halting || self.is_completing(task) => Obstacle::Ending,
+            None if life.withdrawing > 0 || life.receiving > 0 => Obstacle::Changing,
+            None => Obstacle::None,
+        }
+    }
+
+    /// Tells whether a change has to wait for runs to end. If so, it is made when they have; agents that are at work are
+    /// stopped for a change that allows it.
+    pub(super) fn defer(&mut self, asker: Asker, actor: Actor, task: TaskId, removal: Removal) -> bool {
+        let concerned = self.concerned(task, removal);
+        let is_edited = |life: &Life| life.edited;
+        let obstacles: Vec<(TaskId, Obstacle)> = concerned.iter().map(|task| (*task, self.obstacle(*task))).collect();
+        let has = |wanted: Obstacle| obstacles.iter().any(|(_, obstacle)| *obstacle == wanted);
+        let changing =
+            has(Obstacle::Changing) || concerned.iter().any(|task| self.lives.get(task).is_some_and(is_edited));
+        let working = has(Obstacle::Working);
+        if changing || (working && !removal.stops_agents()) || !(working || has(Obstacle::Ending)) {
+            return false;
+        }
+        for (task, obstacle) in obstacles {
+            if obstacle == Obstacle::Working {
+                self.stop_run(task, &InterruptReason::Stopped);
+            }
+            self.life(task).edited = true;
+        }
+        self.deferred.push(Deferred { asker, actor, task, removal });
+        true
+    }
+
+    /// Makes the changes that waited for runs that are over now.
+    pub(in crate::engine::machine) fn make_deferred(&mut self, now: Timestamp) {
+        let mut at = 0;
+        while let Some(Deferred { task, removal, .. }) = self.deferred.get(at) {
+            let concerned = self.concerned(*task, *removal);
+            if concerned.iter().any(|task| self.obstacle(*task) != Obstacle::None) {
+                at += 1;
+                continue;
+            }
+            let Deferred { asker, actor, task, removal } = self.deferred.remove(at);
+            self.unhold(&concerned);
+            let made = match removal {
+                Removal::Close => self.close(now, asker, actor, task),
+                Removal::Reset => self.reset(now, asker, actor, task),
+                Removal::Delete => self.delete(now, asker, actor, task),
+            };
+            if let Err(fault) = made {
+                self.refuse(asker, fault);
+                self.let_go(now, &concerned);
+            }
+        }
+    }
+
+    fn unhold(&mut self, tasks: &[TaskId]) {
+        for task in tasks {
+            if let Some(life) = self.lives.get_mut(task) {
+                life.edited = false;
+            }
+        }
+    }
+
+    /// Gives up what waits: the program ends.
+    pub(in crate::engine::machine) fn drop_deferred(&mut self) {
+        for Deferred { asker, task, removal, .. } in std::mem::take(&mut self.deferred) {
+            let concerned = self.concerned(task, removal);
+            self.unhold(&concerned);
+            self.refuse(asker, Fault::environment("nothing was changed: Matrix is ending"));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+use super::*;
+use crate::base::MicroUsd;
+use crate::config::recurring::Schedule;
+use crate::engine::command::Changes;
+use crate::engine::request::Request;
+use crate::model::event::BudgetScope;
+use crate::model::task::{EditedBy, Recurring};
+
+fn limited(dollars: u64) -> Rig {
+    Rig::with(Limits { budget: Some(MicroUsd(dollars)), ..Limits::default() })
+}
+
+fn accounts(rig: &mut Rig, task: TaskId) -> Vec<(BudgetScope, u64, u64)> {
+    rig.send(task, "go on");
+    let orders = rig.orders();
+    let order = orders.iter().rfind(|order| order.node.id == task).expect("it was launched");
+    order.accounts.iter().map(|account| (account.scope, account.limit.0, account.spent.0)).collect()
+}
+
+fn new_task(budget: Option<u64>) -> Request {
+    Request::CreateTask {
+        parent: None,
+        title: "New".to_owned(),
+        description: String::new(),
+        profile: None,
+        budget: budget.map(MicroUsd),
+        colour: None,
+        recurring: Recurring::None,
+        schedule: Schedule::default(),
+        start: false,
+        draft: false,
+    }
+}
+
+fn set_budget(task: TaskId, budget: u64) -> Request {
+    let (task, budget) = (task.to_string(), Some(MicroUsd(budget)));
+    Request::UpdateTask { task, title: None, description: None, budget, colour: None, draft: None }
+}
+
+fn by_user(rig: &mut Rig, task: TaskId, budget: Option<u64>) {
+    let changes = Changes { budget: Some(budget.map(MicroUsd)), ..Changes::default() };
+    assert_eq!(rig.command(Command::Update { task, changes }), Some(Ok(Outcome::Done)));
+}
+
+#[test]
+fn the_setting_limits_the_root_with_everything_below_it() {
+    let mut rig = limited(100);
+    let root = rig.root();
+    let child = rig.make_asleep(root, "Child");
+    assert_eq!(accounts(&mut rig, root), [(BudgetScope::Task, 100, 10)]);
+    assert_eq!(accounts(&mut rig, child), [(BudgetScope::Task, 100, 10), (BudgetScope::Subtree, 100, 10)]);
+    assert_eq!(rig.view(root).node.budget, Some(MicroUsd(100)), "it is shown");
+    assert_eq!(rig.tree.root().budget, None, "and not copied into the tree");
+}
+
+#[test]
+fn what_the_user_says_about_a_task_replaces_the_setting() {
+    let mut rig = limited(100);
+    let root = rig.root();
+    by_user(&mut rig, root, Some(500));
+    assert_eq!(accounts(&mut rig, root), [(BudgetScope::Task, 500, 0)]);
+    by_user(&mut rig, root, None);
+    rig.stopped(root);
+    assert_eq!(accounts(&mut rig, root), []);
+}
+
+#[test]
+fn a_tree_of_an_earlier_version_is_limited_by_the_setting_unless_the_user_set_a_budget() {
+    let cases = [
+        (None, EditedBy::User, Some(100)),
+        (Some(900), EditedBy::Agent, Some(100)),
+        (Some(40), EditedBy::Agent, Some(40)),
+        (Some(900), EditedBy::User, Some(900)),
+    ];
+    for (stored, edited_by, limit) in cases {
+        let mut rig = limited(100);
+        let root = rig.root();
+        let mut tree = Tree::clone(&rig.tree);
+        tree.edit(root, |node| (node.budget, node.edited_by) = (stored.map(MicroUsd), edited_by)).unwrap();
+        rig.tree = tree.into();
+        rig.crash();
+        assert_eq!(rig.view(root).node.budget, limit.map(MicroUsd), "{stored:?} by {edited_by:?}");
+    }
+}
+
+#[test]
+fn an_agent_can_ask_for_less_and_not_for_more_than_the_user_allows() {
+    let mut rig = limited(100);
+    let root = rig.root();
+    assert!(rig.ask(root, new_task(Some(101))).unwrap().is_err());
+    assert!(rig.ask(root, new_task(Some(60))).unwrap().is_ok());
+    let cheap = rig.view(root).node.children[0];
+    assert_eq!(rig.view(cheap).node.budget, Some(MicroUsd(60)));
+    assert!(rig.ask(root, set_budget(cheap, 100)).unwrap().is_ok(), "its own word it may change");
+    assert!(rig.ask(root, set_budget(cheap, 101)).unwrap().is_err());
+    assert!(rig.ask(cheap, new_task(Some(100))).unwrap().is_ok());
+    by_user(&mut rig, cheap, Some(30));
+    assert!(rig.ask(cheap, new_task(Some(31))).unwrap().is_err(), "what is above is a ceiling, too");
+    for budget in [10, 30, 31] {
+        let said = rig.ask(root, set_budget(cheap, budget)).unwrap().unwrap_err();
+        assert!(said.contains("the user set the budget"), "{said}");
+    }
+    assert_eq!(rig.view(cheap).node.budget, Some(MicroUsd(30)));
+}
+
+#[test]
+fn what_a_deleted_task_cost_stays_spent_and_a_restart_does_not_forget_it() {
+    let mut rig = limited(100);
+    let root = rig.root();
+    let task = rig.make_asleep(root, "Task");
+    rig.command(Command::Delete { task });
+    rig.worktree_done(Ok(String::new()));
+    rig.crash();
+    assert_eq!(accounts(&mut rig, root), [(BudgetScope::Task, 100, 10)]);
+}

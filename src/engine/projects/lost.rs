@@ -1,0 +1,134 @@
+//! Projects whose data is there and whose entry in the registry is not: found, and put back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::prompt::WORKING_DIRECTORY;
+use crate::base::{Fault, ProjectId, Timestamp};
+use crate::config::paths::{Home, ProjectFolder};
+use crate::git::place::Place;
+use crate::model::Project;
+use crate::model::event::Body;
+use crate::model::message::Source;
+use crate::model::project::Recognised;
+use crate::store::registry::Registry;
+use crate::store::tree_file::TreeFile;
+use crate::store::{RealDisk, Sessions, line};
+
+/// A project that the registry lacks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lost {
+    pub id: ProjectId,
+    pub folder: ProjectFolder,
+    /// Its entry, as its folder has it or as it can be derived. `None`: where its repository is cannot be found out.
+    pub entry: Option<Project>,
+    /// The entry was derived, so its base branch is only the one that is checked out now.
+    pub is_derived: bool,
+}
+
+/// Returns the projects that have data and are not in the registry, or all that have data if the registry cannot be read.
+/// `here` is a repository that one of them may belong to.
+pub fn lost(home: &Home, here: Option<&Place>) -> Result<Vec<Lost>, Fault> {
+    let registry = super::registry(home);
+    let registered = registry.list().unwrap_or_default();
+    let mut found = Vec::new();
+    for (id, folder) in folders(&registry, &registered)? {
+        let entry = registry.entry(id);
+        let is_derived = entry.is_none();
+        let entry = entry.or_else(|| derive(id, &folder, here));
+        found.push(Lost { id, folder, entry, is_derived });
+    }
+    Ok(found)
+}
+
+/// Puts projects back into the registry. Returns where a copy of a damaged one is kept.
+pub fn restore(home: &Home, lost: &[Lost]) -> Result<Option<PathBuf>, Fault> {
+    let entries: Vec<Project> = lost.iter().filter_map(|lost| lost.entry.clone()).collect();
+    Ok(super::registry(home).restore(&entries)?)
+}
+
+/// Returns the entries of the projects that have data and are not registered, as far as their folders have them.
+pub(super) fn entries(registry: &Registry, registered: &[Project]) -> Result<Vec<Project>, Fault> {
+    let folders = folders(registry, registered)?;
+    Ok(folders.into_iter().filter_map(|(id, _)| registry.entry(id)).collect())
+}
+
+/// Recognises a repository by the refs of its tasks, for a project that an earlier version registered. Only one whose own
+/// repository is gone comes into question.
+pub(super) fn by_refs(
+    home: &Home,
+    registry: &Registry,
+    registered: &[Project],
+    place: &Place,
+) -> Result<Recognised, Fault> {
+    let is_there = |project: &Project| Place::of(&project.path).is_ok_and(|there| there.top == project.path);
+    let moved = registered.iter().filter(|project| !is_there(project));
+    let moved: Vec<_> = moved.map(|project| (Recognised::Moved(project.id), home.project(project.id))).collect();
+    let unlisted = folders(registry, registered)?.into_iter().filter(|(id, _)| registry.entry(*id).is_none());
+    let unlisted = unlisted.map(|(id, folder)| (Recognised::Unlisted(id), folder));
+    let candidates: Vec<_> = moved.into_iter().chain(unlisted).collect();
+    if candidates.is_empty() {
+        return Ok(Recognised::Unknown);
+    }
+    let tasks = place.tasks();
+    let owns = |folder: &ProjectFolder| tasks.iter().any(|task| folder.session(*task).exists());
+    let found = candidates.into_iter().find(|(_, folder)| owns(folder));
+    Ok(found.map_or(Recognised::Unknown, |(recognised, _)| recognised))
+}
+
+/// Returns the folders of projects that hold data and are not registered.
+fn folders(registry: &Registry, registered: &[Project]) -> Result<Vec<(ProjectId, ProjectFolder)>, Fault> {
+    let mut folders = registry.folders()?;
+    folders.retain(|(id, _)| !registered.iter().any(|project| project.id == *id));
+    folders.retain(|(_, folder)| folder.entry().exists() || folder.tree().exists() || folder.sessions().exists());
+    Ok(folders)
+}
+
+/// Finds out where the repository of a project is that an earlier version registered.
+fn derive(id: ProjectId, folder: &ProjectFolder, here: Option<&Place>) -> Option<Project> {
+    let owned = |place: &&Place| place.tasks().iter().any(|task| folder.session(*task).exists());
+    let place = by_worktrees(folder).or_else(|| by_session(folder)).or_else(|| here.filter(owned).cloned())?;
+    let created = i64::try_from(id.ulid().timestamp_ms()).unwrap_or(0);
+    Some(Project {
+        id,
+        name: super::folder_name(&place.top),
+        base_branch: place.branch().unwrap_or_else(|_| "main".to_owned()),
+        path: place.top,
+        created_at: Timestamp::from_millis(created),
+        former: Vec::new(),
+        extra: serde_json::Map::new(),
+    })
+}
+
+/// Returns the repository that a worktree of the project is linked to.
+fn by_worktrees(folder: &ProjectFolder) -> Option<Place> {
+    let inside = std::fs::read_dir(folder.worktrees()).into_iter().flatten().flatten().map(|entry| entry.path());
+    inside.filter(|path| path.join(".git").is_file()).find_map(|path| {
+        let place = Place::of(&path).ok()?;
+        (place.linked.as_deref() == Some(&path)).then_some(place)
+    })
+}
+
+/// Returns the repository that the root was told to work in.
+fn by_session(folder: &ProjectFolder) -> Option<Place> {
+    let sessions = Sessions::new(Arc::new(RealDisk), folder.sessions());
+    let tree = TreeFile::new(Arc::new(RealDisk), folder.tree()).load().ok().flatten();
+    let root = match tree {
+        Some(loaded) => loaded.tree.root_id(),
+        // The root is made first.
+        None => sessions.list().ok()?.first().copied()?,
+    };
+    let mut told = None;
+    let scanned = sessions.scan(root, |span| {
+        let header = span.bytes.and_then(|bytes| line::parse(bytes).header()).filter(|header| header.kind == "message");
+        if let Some(Body::Message(message)) = header.map(|header| header.into_event().body)
+            && message.from == Source::WorkContext
+        {
+            let line = message.body.lines().next().and_then(|line| line.strip_prefix(WORKING_DIRECTORY));
+            told = line.map(PathBuf::from).or(told.take());
+        }
+    });
+    scanned.ok()?;
+    let told: PathBuf = told?;
+    Place::of(&told).ok().filter(|place| place.top == Path::new(&told))
+}

@@ -1,0 +1,41 @@
+//! `stop_task`: stops the agents of a sub task.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::engine::door::Door;
+use crate::engine::request::Request;
+use crate::engine::tools::ask;
+use crate::tools::{Call, Effect, Handler, Reply, names};
+
+/// Stops a sub task.
+pub(super) struct StopTask(pub(super) Door);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// The task: its id or the start of it.
+    task: String,
+}
+
+impl Handler for StopTask {
+    const NAME: &'static str = names::STOP_TASK;
+    const DESCRIPTION: &'static str = "Stops the agent of a sub task, yours or one below it, and the agents below that \
+        one, with the processes they left running. Branch, worktree and conversation stay as they are, and a message \
+        wakes it again. For work that is no longer needed, or has to wait; close it afterwards if nothing more is to \
+        come of it.";
+    const EFFECT: Effect = Effect::Opaque;
+    const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
+
+    type Input = Input;
+
+    async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
+        ask(&self.0, Request::StopTask { task: input.task }, &call).await
+    }
+}
+
+#[cfg(test)]
+#[path = "stop_task_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+//! Who started this process: whether it is, or descends from, a child that some engine started.
+//!
+//! Two kinds of evidence, for this process, its ancestors, and the leaders of their groups and sessions. Records on disk
+//! name a child by its number and start time, and do not depend on an environment that the child may have changed. Marks
+//! in an environment also hold where the record is gone. A process that cleared its environment, left its session and whose
+//! parents have all ended leaves neither: nothing short of a sandbox finds it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use super::environment::{GUARDED_MARKER, RUN_MARKER, TASK_MARKER};
+use super::orphans;
+use super::record::{Identity, Record};
+use super::table::{self, Entry};
+
+/// No chain of parents is longer: a loop in what the system says must not keep us.
+const LONGEST_CHAIN: usize = 512;
+
+/// Tells whether this process belongs to a child of an engine that works on the data folder `data`. `records` are the
+/// folders with that data folder's records of running children.
+pub fn is_inside(data: &Path, records: &[PathBuf]) -> bool {
+    let Some(us) = i32::try_from(std::process::id()).ok().and_then(table::get) else { return false };
+    let kin = Kin::of(us, table::get);
+    let children: Vec<Record> = records.iter().flat_map(|folder| orphans::all(folder)).collect();
+    kin.is_recorded(&children) || kin.numbers().into_iter().any(|pid| is_marked(table::environment(pid), data))
+}
+
+/// A process, its ancestors, and the leaders of their groups and sessions.
+struct Kin {
+    chain: Vec<Entry>,
+    /// Leaders that are not in the chain. `None` if the process has ended and only its number is left.
+    leaders: Vec<(i32, Option<Entry>)>,
+}
+
+impl Kin {
+    fn of(process: Entry, get: impl Fn(i32) -> Option<Entry>) -> Self {
+        let mut chain = vec![process];
+        while let Some(last) = chain.last().filter(|last| last.parent > 0 && chain.len() < LONGEST_CHAIN) {
+            let Some(parent) = get(last.parent) else { break };
+            chain.push(parent);
+        }
+        let leaders: BTreeSet<i32> = chain.iter().flat_map(|entry| [entry.group, entry.session]).collect();
+        let leaders = leaders.into_iter().filter(|pid| *pid > 1 && chain.iter().all(|entry| entry.pid != *pid));
+        let leaders = leaders.map(|pid| (pid, get(pid))).collect();
+        Self { chain, leaders }
+    }
+
+    fn is_recorded(&self, records: &[Record]) -> bool {
+        records.iter().any(|record| {
+            let Some(child) = record.child.filter(|_| record.boot == table::boot_id()) else { return false };
+            let is_it = |entry: &Entry| (Identity { pid: entry.pid, start: entry.start }) == child;
+            self.chain.iter().any(is_it)
+                || self.leaders.iter().any(|(pid, leader)| match leader {
+                    Some(leader) => is_it(leader),
+                    // While its group or session lives, the number of a leader that has ended is given to nobody.
+                    None => *pid == child.pid && record.owner.is_alive(),
+                })
+        })
+    }
+
+    fn numbers(&self) -> Vec<i32> {
+        let leaders = self.leaders.iter().filter(|(_, leader)| leader.is_some()).map(|(pid, _)| *pid);
+        self.chain.iter().map(|entry| entry.pid).chain(leaders).collect()
+    }
+}
+
+/// Tells whether an environment carries a mark of ours and guards the data folder. One with a mark that does not say what it
+/// guards guards everything.
+fn is_marked(environment: Option<Vec<u8>>, data: &Path) -> bool {
+    let environment = environment.unwrap_or_default();
+    let value = |name: &str| {
+        let variables = environment.split(|byte| *byte == 0);
+        let mut values = variables.filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        values.next().filter(|value| !value.is_empty()).map(<[u8]>::to_vec)
+    };
+    if value(TASK_MARKER).is_none() && value(RUN_MARKER).is_none() {
+        return false;
+    }
+    let Some(guarded) = value(GUARDED_MARKER) else { return true };
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let data = real(data);
+    std::env::split_paths(&OsString::from_vec(guarded)).any(|guarded| real(&guarded) == data)
+}
+
+#[cfg(test)]
+#[path = "lineage_tests.rs"]
+mod tests;
