@@ -238,3 +238,7 @@ impl Diff {
 pub fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;
