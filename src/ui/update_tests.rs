@@ -113,6 +113,33 @@ fn a_task_that_was_just_made_is_selected_unless_one_is_writing() {
 }
 
 #[test]
+fn a_task_is_selected_when_the_reply_arrives_before_the_tree_has_it() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    let [docs, root] = [ids.docs, ids.root].map(|id| screen.model.world.task(id).unwrap().clone());
+    let arrive = |screen: &mut Screen| {
+        for task in [&docs, &root] {
+            screen.msg(Msg::Engine(Update::Task { task: Box::new(task.clone()) }));
+        }
+    };
+    screen.msg(Msg::Engine(Update::Removed { task: ids.docs }));
+    screen.keys("esc n").typed("x").keys("enter");
+    let tag = last_tag(&screen);
+    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Created(ids.docs)) });
+    arrive(&mut screen);
+    assert_eq!(screen.model.selected(), ids.docs);
+
+    screen.msg(Msg::Engine(Update::Removed { task: ids.docs }));
+    screen.keys("n").typed("y").keys("enter");
+    let tag = last_tag(&screen);
+    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Created(ids.docs)) });
+    screen.select(ids.store).keys("k");
+    let moved_to = screen.model.selected();
+    arrive(&mut screen);
+    assert_eq!(screen.model.selected(), moved_to, "a selection that was moved since stays");
+}
+
+#[test]
 fn a_question_is_answered_in_place_by_its_digit_and_one_is_back_where_one_was() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();

@@ -83,6 +83,14 @@ impl World {
         self.tasks.get(&id)
     }
 
+    /// Returns true if the task is known and the task above it lists it: of two updates one arrives first.
+    pub fn is_in_tree(&self, id: TaskId) -> bool {
+        self.node(id).is_some_and(|node| match node.parent {
+            Some(parent) => self.node(parent).is_some_and(|parent| parent.children.contains(&id)),
+            None => true,
+        })
+    }
+
     pub fn node(&self, id: TaskId) -> Option<&TaskNode> {
         self.tasks.get(&id).map(|task| &task.node)
     }

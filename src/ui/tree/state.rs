@@ -70,6 +70,8 @@ struct Made {
 #[derive(Clone, Debug)]
 pub struct State {
     selected: TaskId,
+    /// A task to select as soon as it is in the tree. The reply to a command can arrive before the update it caused.
+    awaited: Option<TaskId>,
     folded: BTreeSet<TaskId>,
     pub filter: Field,
     /// Whether the filter is being written.
@@ -89,6 +91,7 @@ impl State {
     pub fn new(world: &World) -> Self {
         let mut state = Self {
             selected: world.root(),
+            awaited: None,
             folded: BTreeSet::new(),
             filter: Field::default(),
             filtering: false,
@@ -135,6 +138,9 @@ impl State {
 
     /// Makes the rows anew if they are out of date, and the selection visible in `height` rows.
     pub fn settle(&mut self, world: &World, height: usize) {
+        if let Some(awaited) = self.awaited.take_if(|id| world.is_in_tree(*id)) {
+            self.select(world, awaited);
+        }
         // Without a filter only places matter; with one, or sorted by attention, states and titles do too.
         let plain = self.mode == FilterMode::All && self.sort == Sort::Tree && self.filter.is_empty();
         let revision = if plain { world.shape() } else { world.revision() };
@@ -165,15 +171,18 @@ impl State {
     }
 
     pub fn step(&mut self, by: isize) {
+        self.awaited = None;
         self.cursor.step(by, self.rows.len());
         if let Some(row) = self.rows.get(self.cursor.chosen) {
             self.selected = row.id;
         }
     }
 
-    /// Selects a task, unfolding and unfiltering whatever hides it.
+    /// Selects a task, unfolding and unfiltering whatever hides it. A task that is not in the tree yet is selected when
+    /// it arrives, unless the selection moves before.
     pub fn select(&mut self, world: &World, id: TaskId) {
-        if world.task(id).is_none() {
+        self.awaited = (!world.is_in_tree(id)).then_some(id);
+        if self.awaited.is_some() {
             return;
         }
         self.selected = id;
@@ -198,6 +207,7 @@ impl State {
 
     pub fn select_row(&mut self, row: usize) -> bool {
         let Some(row) = self.rows.get(row) else { return false };
+        self.awaited = None;
         self.selected = row.id;
         true
     }
