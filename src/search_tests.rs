@@ -96,7 +96,7 @@ impl Project {
 
 fn message(project: &Project, words: &str) -> Message {
     let id = MessageId::fresh(&project.ids);
-    Message { id, from: Source::User, body: words.to_owned(), images: Vec::new(), at: SystemClock.now() }
+    Message::new(id, SystemClock.now(), Source::User, words)
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
-use crate::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Machine, Prepared};
+use crate::agent::machine::{BudgetVerdict, Effect, Input, Limits, Machine, Prepared};
 use crate::agent::purse::Purse;
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
@@ -93,7 +93,7 @@ pub enum Ending {
 #[derive(Debug)]
 pub enum Word {
     /// Somebody wrote into the session.
-    Heard(Box<Event>, Delivery),
+    Heard(Box<Event>),
     /// The person takes messages back.
     Withdraw(Vec<MessageId>),
     Interrupt,
@@ -215,7 +215,7 @@ impl Run {
             tokio::select! {
                 biased;
                 word = ear.recv(), if !deaf => match word {
-                    Some(Word::Heard(event, delivery)) => self.step(Input::Heard { event, delivery }),
+                    Some(Word::Heard(event)) => self.step(Input::Heard { event }),
                     Some(Word::Withdraw(ids)) => self.step(Input::Withdraw { ids }),
                     Some(Word::Interrupt) => self.step(Input::Interrupt),
                     Some(Word::Teardown(reason)) => self.step(Input::Teardown(reason)),
@@ -367,18 +367,17 @@ impl Run {
 
     /// Tells the agent that a process in the background has ended: on the disk first, then to the machine.
     fn report(&mut self, completion: tools::Completion) {
-        let message = Message {
-            id: MessageId::fresh(&self.setup.ids),
-            from: Source::BackgroundComplete {
+        let message = Message::new(
+            MessageId::fresh(&self.setup.ids),
+            self.now(),
+            Source::BackgroundComplete {
                 process: completion.id,
                 command: completion.command,
                 exit: completion.exit.code,
                 duration_ms: u64::try_from(completion.duration.as_millis()).unwrap_or(u64::MAX),
             },
-            body: completion.text,
-            images: Vec::new(),
-            at: self.now(),
-        };
+            completion.text,
+        );
         let (store, task, run, events) =
             (self.setup.store.clone(), self.setup.task, self.setup.run, self.setup.events.clone());
         let append = async move {
@@ -387,7 +386,7 @@ impl Run {
                     if !events.is_closed() {
                         let _ = events.send(event.clone());
                     }
-                    Input::Heard { event: Box::new(event), delivery: Delivery::Steer }
+                    Input::Heard { event: Box::new(event) }
                 }
                 Err(error) => Input::SaveFailed { reason: error.to_string() },
             })

@@ -16,7 +16,7 @@ mod tooling;
 use std::collections::BTreeSet;
 
 pub(in crate::agent) use asking::About;
-pub use io::{BudgetVerdict, Delivery, Effect, Input, Limits, Prepared, Purpose};
+pub use io::{BudgetVerdict, Effect, Input, Limits, Prepared, Purpose};
 
 use crate::agent::control;
 use crate::agent::conversation::Conversation;
@@ -24,12 +24,11 @@ use crate::agent::gauge::Gauge;
 use crate::agent::loop_watch::{LoopWatch, Verdict};
 use crate::agent::resume::{self, Resume};
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
-use crate::model::AskKind;
 use crate::model::conversation::Role;
 use crate::model::event::{AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Delivery, Message, Source};
 use crate::provider::Catalogue;
 
 /// One run of one task.
@@ -151,6 +150,8 @@ impl Machine {
         let state = SessionState::replay(events);
         let halted = state.messages.iter().any(|message| message.from == Source::Interrupt)
             || state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped));
+        let waits = state.messages.iter().filter(|message| message.delivery == Delivery::Next);
+        let held = waits.map(|message| message.id).collect();
         Self {
             ids,
             limits,
@@ -161,7 +162,7 @@ impl Machine {
             phase: Phase::Parked,
             wants: Wants::default(),
             tries: Tries::default(),
-            held: BTreeSet::new(),
+            held,
             handed_over: BTreeSet::new(),
             withdrawing: BTreeSet::new(),
             acted_on: BTreeSet::new(),
@@ -248,7 +249,7 @@ impl Machine {
                 self.saved(now, ticket);
             }
             Input::SaveFailed { reason } => self.abandon(reason),
-            Input::Heard { event, delivery } => self.heard(now, &event, delivery),
+            Input::Heard { event } => self.heard(now, &event),
             Input::Prepared(prepared) => self.prepared(now, prepared),
             Input::Counted { number, tokens } => self.counted(now, number, tokens),
             Input::Reserved(verdict) => self.reserved(now, verdict),
@@ -367,8 +368,8 @@ impl Machine {
             bodies.extend(self.drop_wishes());
             return self.save(bodies, Then::Advance);
         }
-        if let Some((ask, about, answer, decided)) = self.standing_decision() {
-            return self.answered(now, ask, about, &answer, decided);
+        if let Some((about, decision)) = self.standing_decision() {
+            return self.answered(now, about, &decision);
         }
         if let Some((ask, about)) = self.standing_ask() {
             return self.settle_standing(ask, about);
@@ -412,7 +413,7 @@ impl Machine {
                 return false;
             }
             Verdict::Ask { turns } => {
-                self.ask(AskKind::Loop, asking::About::Loop, &repeating_question(turns), "");
+                self.ask(asking::About::Loop, &repeating_question(turns), "");
                 return false;
             }
         }
@@ -423,7 +424,7 @@ impl Machine {
                 "This agent has had {} turns, as many as it may have. Let it have {max} more?",
                 self.state.turns.ended
             );
-            self.ask(AskKind::TurnLimit, asking::About::TurnLimit, &question, "");
+            self.ask(asking::About::TurnLimit, &question, "");
             return false;
         }
         if self.compaction_is_due() {
@@ -554,7 +555,7 @@ impl Machine {
     }
 
     fn message(&self, now: Timestamp, from: Source, body: &str) -> Message {
-        Message { id: MessageId::fresh(&self.ids), from, body: body.to_owned(), images: Vec::new(), at: now }
+        Message::new(MessageId::fresh(&self.ids), now, from, body)
     }
 }
 

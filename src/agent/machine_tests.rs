@@ -68,7 +68,7 @@ fn a_word_nobody_knows_is_shown_to_the_person() {
     let mut bench = begin();
     bench.respond(response(StopReason::Other("tired".to_owned()), Vec::new()));
     let ask = bench.asked().unwrap();
-    assert_eq!(ask.kind, AskKind::ModelStopped);
+    assert_eq!(ask.kind(), AskKind::ModelStopped);
     assert!(ask.detail.contains("tired"));
 }
 
@@ -80,7 +80,7 @@ fn a_model_that_never_finishes_is_sent_on_three_times_and_then_the_person_is_ask
         assert_eq!(bench.machine.waits_for(), "model", "{attempt}");
     }
     bench.respond(response(StopReason::MaxTokens, Vec::new()));
-    assert_eq!(bench.asked().unwrap().kind, AskKind::ModelStopped);
+    assert_eq!(bench.asked().unwrap().kind(), AskKind::ModelStopped);
     assert!(bench.asked().unwrap().question.contains("output limit"));
 }
 
@@ -274,7 +274,7 @@ fn a_summary_that_overflows_is_asked_for_with_less_and_less_and_then_the_person_
         assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
     }
     bench.fail(ErrorClass::ContextOverflow);
-    assert_eq!(bench.asked().unwrap().kind, AskKind::CompactionFailed);
+    assert_eq!(bench.asked().unwrap().kind(), AskKind::CompactionFailed);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_useless_summary_is_asked_for_twice_more_and_nothing_is_given_up() {
         assert_eq!(bench.machine.waits_for(), "model");
     }
     bench.respond(saying("<summary>ok</summary>"));
-    assert_eq!(bench.asked().unwrap().kind, AskKind::CompactionFailed);
+    assert_eq!(bench.asked().unwrap().kind(), AskKind::CompactionFailed);
     assert!(bench.last_words().contains("Hello"));
 }
 
@@ -325,7 +325,7 @@ fn an_agent_in_circles_is_told_and_then_the_person_is_asked() {
         bench.finish(&id, "the same");
     }
     assert_eq!(bench.messages(&Source::Notice).len(), 1);
-    assert_eq!(bench.asked().unwrap().kind, AskKind::Loop);
+    assert_eq!(bench.asked().unwrap().kind(), AskKind::Loop);
     bench.answer("Go on");
     assert_eq!(bench.machine.waits_for(), "model");
 }

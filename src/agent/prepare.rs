@@ -95,13 +95,7 @@ impl WorktreePreparer {
             body.push_str("\n\n");
             body.push_str(note);
         }
-        Message {
-            id: MessageId::fresh(&self.ids),
-            from: Source::WorkContext,
-            body,
-            images: Vec::new(),
-            at: self.clock.now(),
-        }
+        Message::new(MessageId::fresh(&self.ids), self.clock.now(), Source::WorkContext, body)
     }
 }
 

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::agent::machine::{Delivery, Effect, Input, Limits, Machine, Prepared, Purpose};
+use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared, Purpose};
 use crate::base::{EventId, IdSource, Json, MessageId, RunId, SystemClock, Timestamp, TurnId};
-use crate::model::ask::AnsweredBy;
+use crate::model::ask::{AnsweredBy, Given};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{
     AskAnswered, AssistantText, Body, Event, MessagesConsumed, SessionConfig, StopReason, ToolResult, TurnEnded,
     VERSION,
 };
 use crate::model::fold::SessionState;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Delivery, Message, Source};
 use crate::model::usage::{Tokens, Usage};
-use crate::model::{Answer, Ask, Content};
+use crate::model::{Ask, Content};
 use crate::provider::{ApiError, ErrorClass, Response, ResponseBlock};
 use crate::tools::{self, names};
 
@@ -30,7 +30,7 @@ pub(super) fn event(ids: &IdSource, body: impl Into<Body>) -> Event {
 }
 
 pub(super) fn message(ids: &IdSource, from: Source, body: &str) -> Message {
-    Message { id: MessageId::fresh(ids), from, body: body.to_owned(), images: Vec::new(), at: now() }
+    Message::new(MessageId::fresh(ids), now(), from, body)
 }
 
 pub(super) fn said(text: &str) -> Body {
@@ -190,9 +190,9 @@ impl Bench {
     }
 
     pub fn hear_as(&mut self, from: Source, body: &str, delivery: Delivery) {
-        let message = message(&self.ids, from, body);
+        let message = Message { delivery, ..message(&self.ids, from, body) };
         let event = self.stamp(None, message.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery });
+        self.feed(Input::Heard { event: Box::new(event) });
     }
 
     /// The exact size of the next request is known, or is not.
@@ -263,10 +263,13 @@ impl Bench {
     /// Answers the Ask that stands: with one of its choices, or in other words.
     pub fn answer(&mut self, words: &str) {
         let ask = self.asked().expect("nothing is asked");
-        let choice = ask.choices.iter().position(|choice| choice == words);
-        let answer = Answer { text: words.to_owned(), choice, by: AnsweredBy::Person };
+        let given = match ask.choice_written(words) {
+            Some(choice) => Given::Choice(choice.id.clone()),
+            None => Given::Text(words.to_owned()),
+        };
+        let answer = ask.answer(given, AnsweredBy::Person).expect("it is one of the choices");
         let event = self.stamp(None, AskAnswered { id: ask.id, answer }.into());
-        self.feed(Input::Heard { event: Box::new(event), delivery: Delivery::Steer });
+        self.feed(Input::Heard { event: Box::new(event) });
     }
 
     /// Returns what the log says, type by type.

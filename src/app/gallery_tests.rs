@@ -45,7 +45,7 @@ const SCENES: &[Scene] = &[
         change(screen, task, |view| {
             view.asks[0].detail =
                 "There are **two** places:\n\n- `routes.rs` has all the others\n- the plugin has none yet".to_owned();
-            view.asks[0].choices[0] =
+            view.asks[0].choices[0].label =
                 "Beside the other routes, where everybody who looks for one looks first".to_owned();
         });
         screen.keys("ctrl-n");
@@ -190,7 +190,7 @@ const SCENES: &[Scene] = &[
         let task = screen.ids().login;
         let at = screen.now;
         let id = crate::base::MessageId::from_ulid(ulid::Ulid::from_parts(3, 3));
-        let unread = Message { id, from: Source::User, body: "and the docs".to_owned(), images: Vec::new(), at };
+        let unread = Message::new(id, at, Source::User, "and the docs");
         change(screen, task, |view| view.unread.push(unread));
         screen.typed("first line").keys("alt-enter").typed("see ").paste(&"x\n".repeat(30));
         screen.typed(" and @sto");

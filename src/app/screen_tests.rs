@@ -6,14 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tempfile::TempDir;
 use tokio::task::{JoinHandle, LocalSet};
 
 use super::*;
 use crate::base::keys::{Chord, Key};
 use crate::base::text;
-use crate::engine::feed::Feed;
+use crate::engine::command::{Command, Outcome};
+use crate::engine::feed::{Feed, Watcher};
+use crate::engine::handle::Port;
 use crate::engine::json_port::JsonPort;
+use crate::engine::query::{Answer, Query};
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::staged::staged;
 use crate::engine::update::{Notice, Update};
@@ -50,11 +55,46 @@ impl<F: Future + Unpin> Future for Counted<F> {
     }
 }
 
+/// Reaches another port, and counts what it has not answered yet.
+struct Counting {
+    handle: Handle,
+    open: Arc<AtomicUsize>,
+}
+
+impl Counting {
+    async fn count<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let answer = answer.await;
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        answer
+    }
+}
+
+impl Port for Counting {
+    fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>> {
+        self.count(self.handle.command(command)).boxed()
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+        self.count(self.handle.query(query)).boxed()
+    }
+
+    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+        self.handle.look().boxed()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        self.handle.ended().boxed()
+    }
+}
+
 /// The program, with a person in front of it and somebody who plays the engine.
 struct Play {
     person: Staged,
     feed: Arc<Feed>,
     polls: Arc<AtomicUsize>,
+    /// How many questions the engine has not answered.
+    open: Arc<AtomicUsize>,
     ended: JoinHandle<Result<End, Fault>>,
     _folder: TempDir,
 }
@@ -114,9 +154,11 @@ impl Stage {
     async fn play(self) -> Play {
         let Self { opened, handle, person, feed, folder, .. } = self;
         let polls = Arc::new(AtomicUsize::new(0));
+        let open = Arc::new(AtomicUsize::new(0));
+        let handle = Handle::new(Counting { handle, open: Arc::clone(&open) });
         let counted = Counted { future: Box::pin(opened.run(handle)), polls: Arc::clone(&polls) };
         let ended = tokio::task::spawn_local(counted);
-        let play = Play { person, feed, polls, ended, _folder: folder };
+        let play = Play { person, feed, polls, open, ended, _folder: folder };
         play.settle().await;
         assert!(play.person.count() > 0, "the first frame was drawn");
         play
@@ -138,7 +180,8 @@ impl Play {
                 tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(1))).await.unwrap();
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
-            if before == (self.person.count(), self.polls.load(Ordering::Relaxed)) && before.0 > 0 {
+            let unchanged = before == (self.person.count(), self.polls.load(Ordering::Relaxed));
+            if unchanged && before.0 > 0 && self.open.load(Ordering::Relaxed) == 0 {
                 return;
             }
         }
@@ -329,7 +372,7 @@ fn a_question_that_comes_while_one_types_takes_neither_the_keys_nor_the_place() 
         let mut snapshot = quiet();
         let asking = snapshot.tasks.iter().position(|task| !task.asks.is_empty()).unwrap();
         let question: Ask = snapshot.tasks[asking].asks.remove(0);
-        assert_eq!(question.kind, AskKind::Clarify);
+        assert_eq!(question.kind(), AskKind::Clarify);
         let play = Play::open(snapshot.clone()).await;
         play.press("h e l l o").await;
         let mut task = snapshot.tasks[asking].clone();

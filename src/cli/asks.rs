@@ -75,7 +75,7 @@ fn terms(ask: &Ask) -> Vec<String> {
         AskMode::Blocks => "The task waits for the answer.",
         AskMode::Continues => "The task goes on meanwhile.",
     };
-    let default = ask.default.as_ref().map(|default| match ask.deadline {
+    let default = ask.default_text().map(|default| match ask.deadline {
         Some(at) => format!("Default: {default} (taken at {} if nobody answers)", at.to_seconds_string()),
         None => format!("Default: {default} (only if you choose it: there is no deadline)"),
     });

@@ -11,10 +11,12 @@ use crate::cli::plain::{Typed, typed};
 use crate::cli::run::{Front, INTERRUPTED};
 use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::runtime;
-use crate::engine::command::{Command, Outgoing, Reply, SendMode};
+use crate::engine::command::{Command, Outgoing};
 use crate::engine::update::{Level, Notice, Update};
 use crate::engine::{self, Handle};
 use crate::git::health;
+use crate::model::ask::Given;
+use crate::model::message::Delivery;
 use crate::model::{Ask, AskKind};
 use crate::process;
 
@@ -50,7 +52,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
         let handle = engine::open(options).await?;
         let (snapshot, _) = handle.look().await?;
         let message = Outgoing { text: GOAL.to_owned(), images: Vec::new() };
-        handle.command(Command::Send { task: snapshot.root, message, mode: SendMode::Steer }).await?;
+        handle.command(Command::Send { task: snapshot.root, message, mode: Delivery::Steer }).await?;
         let done = if let Some(signals) = &mut signals {
             play(console, &handle, args, signals).await
         } else {
@@ -119,9 +121,8 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
             return Ok(code);
         }
         // Anything but an agent's question is a failure, and no default helps.
-        let Some((task, ask)) = front.first_ask().filter(|(_, ask)| ask.kind == AskKind::Clarify) else { break };
-        let usual = ask.default.as_ref().and_then(|default| ask.choices.iter().position(|choice| choice == default));
-        let usual = Reply::Choice(usual.unwrap_or(0));
+        let Some((task, ask)) = front.first_ask().filter(|(_, ask)| ask.kind() == AskKind::Clarify) else { break };
+        let usual = ask.default.clone().unwrap_or_else(|| ask.numbered(1));
         let reply = if args.json {
             usual
         } else {
@@ -138,7 +139,7 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
 
 /// What a person said to a question.
 enum Answer {
-    Given(Reply),
+    Given(Given),
     /// They leave it to us.
     Default,
     /// They would rather end, with this code.
@@ -174,7 +175,7 @@ async fn ask_person(
     let line = line.as_deref().map(str::trim).unwrap_or_default();
     Ok(match line.parse::<usize>() {
         _ if line.is_empty() => Answer::Default,
-        Ok(number) if (1..=ask.choices.len()).contains(&number) => Answer::Given(Reply::Choice(number - 1)),
-        Ok(_) | Err(_) => Answer::Given(Reply::Text(line.to_owned())),
+        Ok(number) if (1..=ask.choices.len()).contains(&number) => Answer::Given(ask.numbered(number)),
+        Ok(_) | Err(_) => Answer::Given(Given::Text(line.to_owned())),
     })
 }

@@ -16,9 +16,11 @@ use crate::cli::run::{Front, INTERRUPTED, Outputs};
 use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
 use crate::engine::Handle;
-use crate::engine::command::{Command, Outcome as Done, Outgoing, Reply, SendMode, StopScope};
+use crate::engine::command::{Command, Outcome as Done, Outgoing, StopScope};
 use crate::engine::models::Choice;
 use crate::engine::update::Update;
+use crate::model::ask::Given;
+use crate::model::message::Delivery;
 
 const HELP: &str = "What you type goes to the task you are at. A number answers the question that is shown.
 /tasks        list the tasks, numbered
@@ -248,7 +250,7 @@ async fn obey(
         "/stop" => Command::Stop { scope: StopScope::Subtree(*at) },
         "/interrupt" => Command::Interrupt { task: *at },
         "/answer" => match front.first_ask() {
-            Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: Reply::Text(rest.to_owned()) },
+            Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: Given::Text(rest.to_owned()) },
             None => {
                 out.line("nothing waits for you")?;
                 return Ok(None);
@@ -260,12 +262,12 @@ async fn obey(
         }
         _ => match (line.parse::<usize>(), front.first_ask()) {
             (Ok(number @ 1..), Some((task, ask))) if !ask.choices.is_empty() => {
-                Command::Answer { task, ask: ask.id, reply: Reply::Choice(number - 1) }
+                Command::Answer { task, ask: ask.id, reply: ask.numbered(number) }
             }
             _ => Command::Send {
                 task: *at,
                 message: Outgoing { text: line.to_owned(), images: Vec::new() },
-                mode: SendMode::Steer,
+                mode: Delivery::Steer,
             },
         },
     };

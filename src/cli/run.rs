@@ -14,7 +14,7 @@ use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::cli::{asks, exit, words};
 use crate::engine::Handle;
-use crate::engine::command::{Command, Outgoing, SendMode};
+use crate::engine::command::{Command, Outgoing};
 use crate::engine::feed::Watcher;
 use crate::engine::models::Choice;
 use crate::engine::snapshot::{Snapshot, TaskView, Wait};
@@ -22,6 +22,7 @@ use crate::engine::update::{Level, Update};
 use crate::model::Ask;
 use crate::model::event::{Body, Event};
 use crate::model::live::Activity;
+use crate::model::message::{Delivery, Source};
 use crate::model::task::Status;
 
 /// What is said where nobody had anything to do.
@@ -99,7 +100,7 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args, goal: String) -> 
     front.begin(out, snapshot)?;
     if !goal.trim().is_empty() {
         let message = Outgoing { text: goal, images: Vec::new() };
-        handle.command(Command::Send { task: target, message, mode: SendMode::Steer }).await?;
+        handle.command(Command::Send { task: target, message, mode: Delivery::Steer }).await?;
     }
     match front.until_quiet(out, handle, &mut watcher, args.timeout, &mut signals).await? {
         Some(code) => Ok(code),
@@ -436,7 +437,7 @@ impl Front {
     fn unread_while_stopped(&self) -> Vec<String> {
         let is_stopped = |view: &&&TaskView| view.activity == Activity::Stopped;
         let line = |view: &&TaskView| {
-            let unread = view.unread.iter().filter(|message| message.is_written()).count();
+            let unread = view.unread.iter().filter(|message| message.from == Source::User).count();
             (unread > 0).then(|| {
                 let (title, count) = (&view.node.title, text::count(unread, "unread message", "unread messages"));
                 format!("{title} is stopped and has {count}; wake it with `mxd send {} TEXT`", view.node.id.short())

@@ -5,8 +5,10 @@ use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::place::Here;
 use crate::cli::words;
 use crate::cli::work::{find, one_command, say};
-use crate::engine::command::{Command, Outgoing, Reply, SendMode, StopScope};
+use crate::engine::command::{Command, Outgoing, StopScope};
 use crate::engine::snapshot::Snapshot;
+use crate::model::ask::Given;
+use crate::model::message::Delivery;
 
 #[derive(clap::Args)]
 pub struct SendArgs {
@@ -36,7 +38,7 @@ pub fn send(console: &mut Console, here: &Here, args: &SendArgs) -> Exit {
     let text = words::said(&args.text)?;
     let outcome = one_command(console, here, |snapshot| {
         let message = Outgoing { text, images: Vec::new() };
-        Ok(Command::Send { task: find(snapshot, &args.task)?, message, mode: SendMode::Steer })
+        Ok(Command::Send { task: find(snapshot, &args.task)?, message, mode: Delivery::Steer })
     })?;
     say(console, &outcome, "sent; `mxd run` lets the agents work on it")?;
     Ok(0)
@@ -48,8 +50,8 @@ pub fn answer(console: &mut Console, here: &Here, args: &AnswerArgs) -> Exit {
         let (task, ask) = find_ask(snapshot, &args.ask)?;
         // A number is a choice where there are choices; elsewhere it is an answer like any other.
         let reply = match words.trim().parse::<usize>() {
-            Ok(number) if number >= 1 && !ask.choices.is_empty() => Reply::Choice(number - 1),
-            Ok(_) | Err(_) => Reply::Text(words),
+            Ok(number) if number >= 1 && !ask.choices.is_empty() => ask.numbered(number),
+            Ok(_) | Err(_) => Given::Text(words),
         };
         Ok(Command::Answer { task, ask: ask.id, reply })
     })?;

@@ -7,6 +7,8 @@ use crate::config::recurring::Schedule;
 use crate::engine::query::Bytes;
 use crate::engine::review::{Comment, Extent, Goal, How, Seen, Solving};
 use crate::model::Image;
+use crate::model::ask::Given;
+use crate::model::message::Delivery;
 use crate::model::task::{Colour, Recurring};
 
 /// A wish. Every one is answered with an [`Outcome`] or a fault that says why not.
@@ -17,7 +19,7 @@ pub enum Command {
     Send {
         task: TaskId,
         message: Outgoing,
-        mode: SendMode,
+        mode: Delivery,
     },
     /// Take messages back that the agent has not been given yet.
     Withdraw {
@@ -27,7 +29,7 @@ pub enum Command {
     Answer {
         task: TaskId,
         ask: AskId,
-        reply: Reply,
+        reply: Given,
     },
     /// Make a task below `parent`, before one of its sub tasks or last.
     Create {
@@ -170,28 +172,6 @@ pub struct Outgoing {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-}
-
-/// When a message reaches an agent that is at work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SendMode {
-    /// At the next point where it can be spoken to.
-    #[default]
-    Steer,
-    /// When it would otherwise sleep.
-    Next,
-    /// Now: what it is doing is cut short.
-    Interrupt,
-}
-
-/// What a person says to an Ask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    /// One of the choices, counted from zero.
-    Choice(usize),
-    Text(String),
 }
 
 /// What a new task is to be.

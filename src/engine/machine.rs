@@ -302,7 +302,7 @@ impl Machine {
             Input::WrittenDown { ticket, result } => self.written_down(now, ticket, result),
             Input::FromProject { project, name, message, body } => {
                 let from = Source::CrossProject { project, name: name.clone() };
-                self.letter(project, &name, Message { id: message, from, body, images: Vec::new(), at: now });
+                self.letter(project, &name, Message::new(message, now, from, body));
             }
         }
     }
@@ -380,7 +380,7 @@ impl Machine {
     }
 
     fn message(&self, now: Timestamp, from: Source, body: impl Into<String>) -> Message {
-        Message { id: MessageId::fresh(&self.ids), from, body: body.into(), images: Vec::new(), at: now }
+        Message::new(MessageId::fresh(&self.ids), now, from, body)
     }
 
     /// Answers whoever asked.

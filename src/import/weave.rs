@@ -137,7 +137,8 @@ impl Weaver<'_> {
             at.min(self.now),
             digest(self.foreign.origin, &self.foreign.session, "message", number),
         ));
-        let message = Message { id, from, body: cut(words), images: self.images(pictures)?, at: at.min(self.now) };
+        let message =
+            Message { images: self.images(pictures)?, ..Message::new(id, at.min(self.now), from, cut(words)) };
         self.add(at, message);
         self.add(at, MessagesConsumed { ids: vec![id] });
         Ok(())

@@ -1,43 +1,152 @@
-//! An Ask: something only the person can answer. One type for questions, failures, budgets and reviews.
+//! An Ask: something only the user can answer. One type for questions, failures, budgets and reviews.
+
+mod choice;
+mod stored;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::choice::{Choice, ChoiceId};
 use crate::base::{AskId, ProjectId, Timestamp};
 
-/// Why the person is asked. Decides glyph and order, never how the answer travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AskKind {
+/// What an Ask is about, with the facts that acting on its answer needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Subject {
     /// An agent has a question.
     Clarify,
     /// A tool call waits for permission.
     Permission,
     /// A task could not be launched.
-    LaunchFailed,
+    LaunchFailed(LaunchProblem),
     /// The model API kept failing.
     RetriesExhausted,
-    /// A budget is spent.
-    Budget,
+    /// A budget is spent, or cannot be kept.
+    Budget {
+        #[serde(default)]
+        cause: BudgetCause,
+    },
     /// An agent repeats itself.
     Loop,
     /// An agent has had as many turns as its profile allows.
     TurnLimit,
-    /// The model stopped for a reason that only a person can judge: it refused, or used a word nobody knows.
+    /// The model stopped for a reason that only the user can judge: it refused, or gave a reason that is not known.
     ModelStopped,
     /// A summary could not be made.
     CompactionFailed,
     /// A worktree's setup hook failed.
     SetupHook,
-    /// A repository wants to start a program.
-    McpApproval,
-    /// A branch is ready to be looked at.
+    /// A tool server needs approval.
+    McpApproval {
+        #[serde(default)]
+        of: ServerApproval,
+    },
+    /// A branch is ready for review.
     Review,
     /// The check of a task's work keeps failing in the same way.
     CheckFailed,
-    /// An agent wants to make more tasks than the settings allow.
+    /// An agent wants to create more tasks than the settings allow.
     TaskLimit,
-    /// The repository, or another project, wants something that the user has not allowed: [`Ask::approval`] says what.
+    /// The repository, or another project, wants something that the user has not allowed.
+    Approval { approval: Approval },
+}
+
+/// Which kind of Ask it is, without its facts. Decides glyph and order, never how the answer travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AskKind {
+    Clarify,
+    Permission,
+    LaunchFailed,
+    RetriesExhausted,
+    Budget,
+    Loop,
+    TurnLimit,
+    ModelStopped,
+    CompactionFailed,
+    SetupHook,
+    McpApproval,
+    Review,
+    CheckFailed,
+    TaskLimit,
     Approval,
+}
+
+impl Subject {
+    pub fn kind(&self) -> AskKind {
+        match self {
+            Self::Clarify => AskKind::Clarify,
+            Self::Permission => AskKind::Permission,
+            Self::LaunchFailed(_) => AskKind::LaunchFailed,
+            Self::RetriesExhausted => AskKind::RetriesExhausted,
+            Self::Budget { .. } => AskKind::Budget,
+            Self::Loop => AskKind::Loop,
+            Self::TurnLimit => AskKind::TurnLimit,
+            Self::ModelStopped => AskKind::ModelStopped,
+            Self::CompactionFailed => AskKind::CompactionFailed,
+            Self::SetupHook => AskKind::SetupHook,
+            Self::McpApproval { .. } => AskKind::McpApproval,
+            Self::Review => AskKind::Review,
+            Self::CheckFailed => AskKind::CheckFailed,
+            Self::TaskLimit => AskKind::TaskLimit,
+            Self::Approval { .. } => AskKind::Approval,
+        }
+    }
+}
+
+impl AskKind {
+    /// Returns true if a run raises it for itself and waits for the answer.
+    pub fn is_of_run(self) -> bool {
+        match self {
+            Self::RetriesExhausted
+            | Self::Budget
+            | Self::Loop
+            | Self::TurnLimit
+            | Self::ModelStopped
+            | Self::CompactionFailed
+            | Self::CheckFailed => true,
+            Self::Clarify
+            | Self::Permission
+            | Self::LaunchFailed
+            | Self::SetupHook
+            | Self::McpApproval
+            | Self::Review
+            | Self::TaskLimit
+            | Self::Approval => false,
+        }
+    }
+}
+
+/// Why a task could not be launched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchProblem {
+    /// What went wrong, as the end of a sentence about the task: "could not be started".
+    #[serde(default)]
+    pub failed: String,
+    #[serde(default)]
+    pub reason: String,
+    /// What the user can do about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
+}
+
+/// Why a budget stops a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetCause {
+    #[default]
+    Spent,
+    /// The model has no price, so nobody can tell when the budget is spent.
+    Unpriced,
+}
+
+/// What about a tool server needs approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerApproval {
+    /// The repository wants to start it.
+    #[default]
+    Start,
+    /// Its list of tools changed since it was approved.
+    Tools,
 }
 
 /// Something that only the user can allow. The local settings of the project keep the decision.
@@ -63,31 +172,86 @@ pub enum AskMode {
     Continues,
 }
 
-/// A question to the person, with everything needed to answer it after any restart.
+/// A question to the user, with everything needed to answer it after any restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "stored::StoredAsk")]
 pub struct Ask {
     pub id: AskId,
-    pub kind: AskKind,
+    #[serde(flatten)]
+    pub subject: Subject,
     /// One line: what is asked.
     pub question: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<String>,
-    /// What a timeout answers. Absent: it waits for ever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
+    /// What a timeout answers. `None`: it waits for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Given>,
     pub mode: AskMode,
     /// When the default answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
     /// The tool call that is held by this Ask.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<String>,
-    /// What an answer allows or declines, for an Ask of kind [`AskKind::Approval`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval: Option<Approval>,
+}
+
+/// What somebody answers: one of the choices, or words of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Given {
+    Choice(ChoiceId),
+    Text(String),
+}
+
+impl Ask {
+    pub fn kind(&self) -> AskKind {
+        self.subject.kind()
+    }
+
+    pub fn choice(&self, id: &ChoiceId) -> Option<&Choice> {
+        self.choices.iter().find(|choice| choice.id == *id)
+    }
+
+    /// Returns the choice with this number, counted from one as it is shown. A number that no choice has is refused when it
+    /// is answered.
+    pub fn numbered(&self, number: usize) -> Given {
+        let at = number.saturating_sub(1);
+        Given::Choice(self.choices.get(at).map_or(ChoiceId::Option(at), |choice| choice.id.clone()))
+    }
+
+    /// Returns the choice whose label was written out. Other words never choose anything.
+    pub fn choice_written(&self, text: &str) -> Option<&Choice> {
+        self.choices.iter().find(|choice| choice.label.eq_ignore_ascii_case(text.trim()))
+    }
+
+    /// Returns the choice that an answer made. Sessions of earlier versions have its position.
+    pub fn chosen<'a>(&'a self, answer: &'a Answer) -> Option<&'a ChoiceId> {
+        match answer.choice.as_ref()? {
+            Chosen::Id(id) => Some(id),
+            Chosen::Position(at) => self.choices.get(*at).map(|choice| &choice.id),
+        }
+    }
+
+    /// Returns the words of what a timeout answers.
+    pub fn default_text(&self) -> Option<&str> {
+        match self.default.as_ref()? {
+            Given::Choice(id) => self.choice(id).map(|choice| choice.label.as_str()),
+            Given::Text(text) => Some(text),
+        }
+    }
+
+    /// Returns the answer for what was given. `None` if it is none of the choices.
+    pub fn answer(&self, given: Given, by: AnsweredBy) -> Option<Answer> {
+        match given {
+            Given::Choice(id) => {
+                let text = self.choice(&id)?.label.clone();
+                Some(Answer { text, choice: Some(Chosen::Id(id)), by })
+            }
+            Given::Text(text) => Some(Answer { text, choice: None, by }),
+        }
+    }
 }
 
 /// Who gave an answer.
@@ -99,12 +263,26 @@ pub enum AnsweredBy {
     Timeout,
 }
 
-/// The answer to an Ask: always a text; a choice is said by its label and position.
+/// The answer to an Ask. [`Ask::chosen`] says which choice it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
+    /// The words of the user, or the label of the choice as they saw it.
     pub text: String,
-    /// Which of the choices it was, counted from zero.
+    /// `None` for words of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<usize>,
+    pub choice: Option<Chosen>,
     pub by: AnsweredBy,
 }
+
+/// A choice as an answer has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Chosen {
+    Id(ChoiceId),
+    /// Its place among the choices, counted from zero, as earlier versions stored it.
+    Position(usize),
+}
+
+#[cfg(test)]
+#[path = "ask_tests.rs"]
+mod tests;

@@ -36,9 +36,9 @@ const GOLDEN: &[(&str, &str)] = &[
     ("done_notified", r#"{"verdict":"passed","result":"All green"}"#),
     (
         "ask_raised",
-        r#"{"id":"ID","kind":"clarify","question":"Which?","detail":"d","choices":["a","b"],"default":"a","mode":"blocks","deadline":"2026-01-01T00:00:00.000Z","tool_call":"c1"}"#,
+        r#"{"id":"ID","kind":"clarify","question":"Which?","detail":"d","choices":[{"id":"option-1","label":"a"},{"id":"option-2","label":"b"}],"default":{"choice":"option-1"},"mode":"blocks","deadline":"2026-01-01T00:00:00.000Z","tool_call":"c1"}"#,
     ),
-    ("ask_answered", r#"{"id":"ID","answer":{"text":"a","choice":0,"by":"person"}}"#),
+    ("ask_answered", r#"{"id":"ID","answer":{"text":"a","choice":"option-1","by":"person"}}"#),
     ("ask_withdrawn", r#"{"id":"ID","reason":"the run ended"}"#),
     ("granted", r#"{"ask":"ID","grant":"turns","up_to":40}"#),
     ("budget_warning", r#"{"scope":"task","spent":1,"limit":2}"#),

@@ -8,31 +8,71 @@ use crate::model::event::Verdict;
 
 /// Something said to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredMessage")]
 pub struct Message {
     pub id: MessageId,
     pub from: Source,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    pub delivery: Delivery,
     /// When it was said. Stored, because the model reads it: a change of time zone must not change a prefix.
     pub at: Timestamp,
 }
 
-/// What a task that the person starts is told. The person pressed a key and wrote nothing: a screen says so in other
-/// words.
+impl Message {
+    pub fn new(id: MessageId, at: Timestamp, from: Source, body: impl Into<String>) -> Self {
+        Self { id, from, body: body.into(), images: Vec::new(), delivery: Delivery::Steer, at }
+    }
+}
+
+/// When a message reaches an agent that is at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// At the next point where it can be spoken to.
+    #[default]
+    Steer,
+    /// When it would otherwise sleep.
+    Next,
+    /// Now: what it is doing is cut short.
+    Interrupt,
+}
+
+/// What a task is told that the user starts without words of their own.
 pub const BEGIN: &str = "Begin with your task.";
 
-/// What a task that the person lets go on is told.
-pub const GO_ON: &str = "Go on where you stopped.";
+/// What a task is told that the user lets go on.
+pub const CONTINUE: &str = "Go on where you stopped.";
 
-/// What a task that continues a copied conversation is told.
-pub const GO_ON_FROM_FORK: &str = "Go on from here with your own task.";
+/// What a task is told that continues a copied conversation.
+pub const BEGIN_FORK: &str = "Go on from here with your own task.";
 
-impl Message {
-    /// Tells whether the person wrote it, and not only pressed a key that says it.
-    pub fn is_written(&self) -> bool {
-        self.from == Source::User && self.body != BEGIN && self.body != GO_ON
+/// A message as it is stored. Earlier versions had no delivery, and said by the words alone that the user had only
+/// pressed a key.
+#[derive(Deserialize)]
+struct StoredMessage {
+    id: MessageId,
+    from: Source,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    images: Vec<Image>,
+    delivery: Option<Delivery>,
+    at: Timestamp,
+}
+
+impl From<StoredMessage> for Message {
+    fn from(stored: StoredMessage) -> Self {
+        let StoredMessage { id, from, body, images, delivery, at } = stored;
+        let from = match (from, body.as_str(), delivery) {
+            (Source::User, BEGIN, None) => Source::Begin,
+            (Source::User, BEGIN_FORK, None) => Source::BeginFork,
+            (Source::User, CONTINUE, None) => Source::Continue,
+            (from, ..) => from,
+        };
+        Self { id, from, body, images, delivery: delivery.unwrap_or_default(), at }
     }
 }
 
@@ -57,8 +97,14 @@ pub enum TreeAction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "source", rename_all = "snake_case")]
 pub enum Source {
-    /// The person.
+    /// The user, in their own words.
     User,
+    /// The user started the task.
+    Begin,
+    /// The user started the task, which has a copy of another conversation.
+    BeginFork,
+    /// The user let the task go on.
+    Continue,
     /// The task above, or a sub task.
     TaskMessage {
         task: TaskId,
@@ -114,6 +160,9 @@ impl Source {
     pub fn wakes(&self) -> bool {
         match self {
             Self::User
+            | Self::Begin
+            | Self::BeginFork
+            | Self::Continue
             | Self::TaskMessage { .. }
             | Self::TaskComplete { .. }
             | Self::ClarifyResponse { .. }
@@ -132,6 +181,11 @@ impl Source {
     /// Tells whether it also wakes an agent whose task has ended. The end of a process is only news to an agent at work.
     pub fn reopens(&self) -> bool {
         self.wakes() && !matches!(self, Self::BackgroundComplete { .. })
+    }
+
+    /// Returns true if the user said it, in words or with a key.
+    pub fn is_of_user(&self) -> bool {
+        matches!(self, Self::User | Self::Begin | Self::BeginFork | Self::Continue)
     }
 
     /// Tells whether another task said it.

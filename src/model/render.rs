@@ -29,7 +29,9 @@ pub const TAGS: &[&str] = &[
 pub fn render(message: &Message) -> Option<String> {
     let at = message.at.to_seconds_string();
     let tag = match &message.from {
-        Source::User => Tag::open("user_message").with("at", &at),
+        Source::User | Source::Begin | Source::BeginFork | Source::Continue => {
+            Tag::open("user_message").with("at", &at)
+        }
         Source::TaskMessage { task, title, request_reply } => {
             let tag = Tag::open("task_message").with("at", &at).with("task", &task.to_string()).with("title", title);
             if *request_reply { tag.with("request_reply", "true") } else { tag }

@@ -32,7 +32,7 @@ fn every_source(text: &str) -> Vec<Source> {
 
 fn rendered(from: Source, body: &str) -> Option<String> {
     let at = Timestamp::from_millis(1_800_000_000_999);
-    render(&Message { id: MessageId::fresh(&source_of_ids()), from, body: body.to_owned(), images: Vec::new(), at })
+    render(&Message::new(MessageId::fresh(&source_of_ids()), at, from, body))
 }
 
 /// Finds tags as a lenient reader does: any case, any blanks, slashes and invisible characters after the bracket.

@@ -30,6 +30,9 @@ pub fn said<'a>(event: &'a Event, blobs: &Blobs) -> Option<(Place, Cow<'a, str>)
             | Source::WorkContext
             | Source::CompactedResume
             | Source::Compact
+            | Source::Begin
+            | Source::BeginFork
+            | Source::Continue
             | Source::Interrupt => return None,
         },
         Body::AssistantText(said) => (Place::Said, Cow::Borrowed(&said.text)),
@@ -42,7 +45,10 @@ pub fn said<'a>(event: &'a Event, blobs: &Blobs) -> Option<(Place, Cow<'a, str>)
         Body::DoneNotified(done) => (Place::Result, Cow::Borrowed(&done.result)),
         Body::AskRaised(ask) => {
             let mut text = ask.question.clone();
-            for part in std::iter::once(&ask.detail).chain(&ask.choices).filter(|part| !part.is_empty()) {
+            for part in std::iter::once(&ask.detail)
+                .chain(ask.choices.iter().map(|choice| &choice.label))
+                .filter(|part| !part.is_empty())
+            {
                 let _ = write!(text, "\n{part}");
             }
             (Place::Question, Cow::Owned(text))

@@ -7,7 +7,6 @@ use ratatui::text::Line;
 use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::Status;
 use crate::model::live::Activity;
-use crate::model::message::Source;
 use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, Context, TABLE};
@@ -279,7 +278,7 @@ fn is_useful(action: Action, model: &Model) -> bool {
             Status::InProgress => task.activity == Activity::Stopped && task.waits.is_none() && task.asks.is_empty(),
             Status::Draft | Status::Passed | Status::Closed => false,
         }),
-        Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from == Source::User)),
+        Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from.is_of_user())),
         Action::Choose | Action::WriteAnswer => model.asks.is_open(),
         // On the board Enter goes there too.
         Action::GoToTask if matches!(model.layers.last(), Some(Layer::Board(_))) => false,

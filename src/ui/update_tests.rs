@@ -2,11 +2,13 @@
 
 use crate::base::keys::{Input, Modifiers, Mouse, MouseButton, MouseKind};
 use crate::base::{Fault, MessageId};
-use crate::engine::command::{Changes, Command, Draft, Outcome, Outgoing, Reply, SendMode, Start, StopScope};
+use crate::engine::command::{Changes, Command, Draft, Outcome, Outgoing, Start, StopScope};
 use crate::engine::snapshot::ProfileView;
 use crate::engine::update::Update;
 use crate::model::Live;
+use crate::model::ask::{ChoiceId, Given};
 use crate::model::live::Activity;
+use crate::model::message::Delivery;
 use crate::model::message::{Message, Source};
 use crate::ui::action::Context;
 use crate::ui::testing::{Screen, events};
@@ -26,7 +28,7 @@ fn one_can_write_at_once_and_enter_sends_it_to_the_selected_task() {
     let root = screen.ids().root;
     screen.typed("fix the login").keys("enter");
     let message = Outgoing { text: "fix the login".to_owned(), images: Vec::new() };
-    assert_eq!(screen.commands(), [Command::Send { task: root, message, mode: SendMode::Steer }]);
+    assert_eq!(screen.commands(), [Command::Send { task: root, message, mode: Delivery::Steer }]);
     assert!(screen.shows("message orchestrator"), "the composer is empty again");
 }
 
@@ -61,7 +63,7 @@ fn the_mode_says_how_a_message_reaches_an_agent_at_work() {
     screen.keys("ctrl-t");
     assert!(screen.shows("next ⏎"));
     screen.keys("ctrl-t").typed("stop that").keys("enter");
-    assert!(matches!(screen.commands()[..], [Command::Send { mode: SendMode::Interrupt, .. }]));
+    assert!(matches!(screen.commands()[..], [Command::Send { mode: Delivery::Interrupt, .. }]));
 }
 
 #[test]
@@ -147,7 +149,10 @@ fn a_question_is_answered_in_place_by_its_digit_and_one_is_back_where_one_was() 
     assert!(screen.shows("1 /auth/callback"));
     screen.keys("2").typed(" goes on").keys("enter");
     let commands = screen.commands();
-    assert_eq!(commands[0], Command::Answer { task: ids.callback, ask: ids.ask, reply: Reply::Choice(1) });
+    assert_eq!(
+        commands[0],
+        Command::Answer { task: ids.callback, ask: ids.ask, reply: Given::Choice(ChoiceId::Option(1)) }
+    );
     assert!(matches!(&commands[1], Command::Send { message, .. } if message.text == "half a sentence goes on"));
 }
 
@@ -156,7 +161,7 @@ fn a_question_is_answered_in_ones_own_words() {
     let mut screen = Screen::new(80, 24);
     let ids = screen.ids();
     screen.keys("esc a i").typed("neither 1 nor 2").keys("enter");
-    let reply = Reply::Text("neither 1 nor 2".to_owned());
+    let reply = Given::Text("neither 1 nor 2".to_owned());
     assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
 }
 
@@ -168,7 +173,10 @@ fn a_question_in_a_transcript_opens_where_it_is_answered() {
     let raised = crate::ui::testing::event(900, 3, crate::model::Body::AskRaised(ask));
     screen.select(ids.callback).engine(Update::Event { task: ids.callback, event: Box::new(raised) });
     screen.keys("esc enter enter 1");
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply: Reply::Choice(0) }]);
+    assert_eq!(
+        screen.commands(),
+        [Command::Answer { task: ids.callback, ask: ids.ask, reply: Given::Choice(ChoiceId::Option(0)) }]
+    );
     assert_eq!(screen.model.contexts()[0], Context::Transcript, "one is back where one was");
 }
 
@@ -342,13 +350,7 @@ fn a_message_not_read_yet_is_a_chip_and_can_be_taken_back() {
     screen.select(login);
     let id = MessageId::from_ulid(ulid::Ulid::from_parts(3, 3));
     let mut view = screen.model.world.task(login).unwrap().clone();
-    view.unread.push(Message {
-        id,
-        from: Source::User,
-        body: "and the docs".to_owned(),
-        images: Vec::new(),
-        at: screen.now,
-    });
+    view.unread.push(Message::new(id, screen.now, Source::User, "and the docs"));
     screen.engine(Update::Task { task: Box::new(view) });
     assert!(screen.shows("not read yet:  and the docs"));
     screen.keys("ctrl-r");

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::base::Timestamp;
-use crate::engine::command::SendMode;
 use crate::engine::snapshot::{TaskView, Wait};
-use crate::model::ask::AskKind;
+use crate::model::ask::{BudgetCause, ServerApproval, Subject};
 use crate::model::live::Activity;
+use crate::model::message::Delivery;
 use crate::model::task::{Colour, Status};
 use crate::text::humane;
 use crate::theme::{Glyphs, Role};
@@ -139,41 +139,43 @@ pub fn colour(colour: Colour) -> &'static str {
 pub const COLOURS: [Colour; 7] =
     [Colour::Red, Colour::Orange, Colour::Yellow, Colour::Green, Colour::Blue, Colour::Purple, Colour::Gray];
 
-pub fn mode(mode: SendMode) -> &'static str {
+pub fn mode(mode: Delivery) -> &'static str {
     match mode {
-        SendMode::Steer => "steer",
-        SendMode::Next => "next",
-        SendMode::Interrupt => "interrupt",
+        Delivery::Steer => "steer",
+        Delivery::Next => "next",
+        Delivery::Interrupt => "interrupt",
     }
 }
 
 /// Returns when a message that is sent so is read.
-pub fn mode_means(mode: SendMode) -> &'static str {
+pub fn mode_means(mode: Delivery) -> &'static str {
     match mode {
-        SendMode::Steer => "at its next step",
-        SendMode::Next => "after this turn",
-        SendMode::Interrupt => "at once",
+        Delivery::Steer => "at its next step",
+        Delivery::Next => "after this turn",
+        Delivery::Interrupt => "at once",
     }
 }
 
 /// Returns what an Ask is about, in a word or two.
-pub fn ask_kind(kind: AskKind) -> &'static str {
-    match kind {
-        AskKind::Clarify => "question",
-        AskKind::Permission => "permission",
-        AskKind::LaunchFailed => "could not start",
-        AskKind::RetriesExhausted => "model unreachable",
-        AskKind::Budget => "budget spent",
-        AskKind::Loop => "repeats itself",
-        AskKind::TurnLimit => "turn limit",
-        AskKind::ModelStopped => "model stopped",
-        AskKind::CompactionFailed => "no summary",
-        AskKind::SetupHook => "setup failed",
-        AskKind::McpApproval => "new program",
-        AskKind::Review => "to review",
-        AskKind::TaskLimit => "task limit",
-        AskKind::Approval => "needs approval",
-        AskKind::CheckFailed => "check fails",
+pub fn ask_subject(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Clarify => "question",
+        Subject::Permission => "permission",
+        Subject::LaunchFailed(_) => "could not start",
+        Subject::RetriesExhausted => "model unreachable",
+        Subject::Budget { cause: BudgetCause::Spent } => "budget spent",
+        Subject::Budget { cause: BudgetCause::Unpriced } => "no price",
+        Subject::Loop => "repeats itself",
+        Subject::TurnLimit => "turn limit",
+        Subject::ModelStopped => "model stopped",
+        Subject::CompactionFailed => "no summary",
+        Subject::SetupHook => "setup failed",
+        Subject::McpApproval { of: ServerApproval::Start } => "new program",
+        Subject::McpApproval { of: ServerApproval::Tools } => "tools changed",
+        Subject::Review => "to review",
+        Subject::TaskLimit => "task limit",
+        Subject::Approval { .. } => "needs approval",
+        Subject::CheckFailed => "check fails",
     }
 }
 

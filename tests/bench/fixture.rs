@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
         if turn.is_multiple_of(16) {
             let id = MessageId::fresh(self.ids);
             let at = Timestamp::from_millis(1_700_000_000_000);
-            self.push(Message { id, from: Source::User, body: text(300), images: Vec::new(), at })?;
+            self.push(Message::new(id, at, Source::User, text(300)))?;
             self.push(MessagesConsumed { ids: vec![id] })?;
         }
         self.turn(turn)

@@ -191,13 +191,7 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
     };
     let (events, mut seen) = mpsc::unbounded_channel();
     let (mailbox, ear) = driver::mailbox();
-    let message = Message {
-        id: MessageId::fresh(&ids),
-        from: Source::User,
-        body: "Read the notes.".to_owned(),
-        images: Vec::new(),
-        at: Timestamp::EPOCH,
-    };
+    let message = Message::new(MessageId::fresh(&ids), Timestamp::EPOCH, Source::User, "Read the notes.");
     store.append(task, None, message).await?;
     let setup = Setup {
         task,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures::future::join;
 use mxd::agent::purse::{Account, Purse};
 use mxd::base::MicroUsd;
-use mxd::model::Answer;
 use mxd::model::AskKind;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::Wire;
@@ -42,9 +41,9 @@ async fn a_budget_is_not_held_to_be_kept_when_the_price_is_unknown() {
     run.until_asked().await;
     assert_eq!(mock.count(), 0, "nothing is spent before the person has answered");
     let ask = stage.state().asks.iter().next().cloned().unwrap();
-    assert_eq!(ask.kind, AskKind::Budget);
+    assert_eq!(ask.kind(), AskKind::Budget);
     assert!(ask.detail.contains("models.mock-model.prices.input"), "{}", ask.detail);
-    run.answer(Answer { text: ask.choices[0].clone(), choice: Some(0), by: AnsweredBy::Person }).await;
+    run.answer(ask.answer(ask.numbered(1), AnsweredBy::Person).unwrap()).await;
     run.until_parked().await;
     mock.assert_finished();
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use mxd::agent::driver::{Keeper, Word};
-use mxd::agent::machine::Delivery;
 use mxd::base::TurnId;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, Event, Exit, InterruptReason, StopReason, ToolResult};
@@ -25,7 +24,7 @@ fn mock(turns: impl IntoIterator<Item = Turn>) -> Mock {
 async fn begun(stage: &Stage) -> Running {
     let mut run = stage.run();
     run.until_parked().await;
-    run.deliver(stage.message(Source::User, "Begin."), Delivery::Steer).await;
+    run.deliver(stage.message(Source::User, "Begin.")).await;
     run
 }
 
@@ -64,7 +63,7 @@ async fn an_interrupt_in_mid_stream_keeps_the_words_so_far_on_every_wire() {
         run.until_parked().await;
         assert_eq!(texts(&stage), ["I was about to"], "{wire:?}");
         assert_eq!(stage.state().turns.last.map(|turn| turn.stop), Some(StopReason::Interrupted), "{wire:?}");
-        run.deliver(stage.message(Source::User, "Another way."), Delivery::Steer).await;
+        run.deliver(stage.message(Source::User, "Another way.")).await;
         run.until_parked().await;
         assert_eq!(texts(&stage), ["I was about to", "As you wish."], "{wire:?}");
         mock.assert_finished();
@@ -88,7 +87,7 @@ async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
     assert_eq!(results.len(), 2, "{results:?}");
     assert!(results.iter().any(|result| result.starts_with("Not run")), "{results:?}");
     assert!(stage.carried_out().is_empty());
-    run.deliver(stage.message(Source::User, "Another way."), Delivery::Steer).await;
+    run.deliver(stage.message(Source::User, "Another way.")).await;
     run.until_parked().await;
     mock.assert_finished();
 }
@@ -161,7 +160,7 @@ async fn reach(phase: &str, stage: &Stage, mock: &Mock) -> Running {
     if phase == "sleeping" {
         return run;
     }
-    run.deliver(stage.message(Source::User, "Begin."), Delivery::Steer).await;
+    run.deliver(stage.message(Source::User, "Begin.")).await;
     match phase {
         "waiting for the first byte" => {
             tokio::select! {

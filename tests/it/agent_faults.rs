@@ -13,7 +13,7 @@ use std::time::Duration;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, ErrorNote};
-use mxd::model::{Answer, Ask, Live};
+use mxd::model::{Ask, Live};
 
 use crate::support::mock::{Conversation, Mock, Script};
 use crate::support::stage::{self, News, Running, Stage, Ticking};
@@ -112,7 +112,7 @@ impl Play<'_> {
             match &event.body {
                 Body::Error(note) => *outcome.errors.entry(note.class.clone()).or_default() += 1,
                 Body::AskRaised(ask) => {
-                    outcome.asked = Some((ask.question.clone(), ask.choices.clone()));
+                    outcome.asked = Some((ask.question.clone(), ask.choices.iter().map(ToString::to_string).collect()));
                     self.ask = Some(ask.clone());
                 }
                 Body::Message(message) if message.from == mxd::model::Source::Notice => outcome.notices += 1,
@@ -130,13 +130,13 @@ async fn meet(mock: &Mock, case: &Case, wire: Wire, number: usize) -> Outcome {
     stage.clock = Arc::new(Ticking::default());
     let mut run = stage.run();
     run.until_parked().await;
-    run.deliver(stage.message(mxd::model::Source::User, "Begin."), mxd::agent::machine::Delivery::Steer).await;
+    run.deliver(stage.message(mxd::model::Source::User, "Begin.")).await;
     let mut play = Play { mock, run, outcome: Outcome::default(), ask: None };
     play.settle(case.silent()).await;
     let outcome = play.outcome.clone();
     if let Some(ask) = play.ask.take() {
-        assert_eq!(Some(ask.kind), case.ask, "{} on {wire:?}", case.name);
-        let answer = Answer { text: ask.choices[0].clone(), choice: Some(0), by: AnsweredBy::Person };
+        assert_eq!(Some(ask.kind()), case.ask, "{} on {wire:?}", case.name);
+        let answer = ask.answer(ask.numbered(1), AnsweredBy::Person).unwrap();
         // A person takes their time; whatever limit there was is over.
         tokio::time::advance(Duration::from_secs(3 * 60 * 60)).await;
         play.run.answer(answer).await;

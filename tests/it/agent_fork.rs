@@ -1,7 +1,6 @@
 //! A copied conversation goes on as another task: the same bytes before the fork, another identity after it.
 
 use mxd::agent::fork::Target;
-use mxd::agent::machine::Delivery;
 use mxd::model::conversation::Wire;
 use mxd::model::event::Event;
 use mxd::model::message::Source;
@@ -55,7 +54,7 @@ async fn a_fork_continues_the_prefix_and_learns_who_it_is_layer_after_layer() {
         third.run().until_parked().await;
 
         // The source never notices.
-        run.deliver(first.message(Source::User, "Go on."), Delivery::Steer).await;
+        run.deliver(first.message(Source::User, "Go on.")).await;
         run.until_parked().await;
         mock.assert_finished();
 

@@ -5,7 +5,6 @@ mod script;
 
 use std::collections::BTreeMap;
 
-use mxd::agent::machine::Delivery;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, Event, Exit};
 use mxd::model::fold::SessionState;
@@ -116,7 +115,7 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
                 if light(kill, &state, false, &mut random) == Some(0) {
                     break;
                 }
-                run.mailbox.send(mxd::agent::driver::Word::Heard(Box::new(event), Delivery::Steer));
+                run.mailbox.send(mxd::agent::driver::Word::Heard(Box::new(event)));
             }
             if let Some(polls) = &mut fuse {
                 *polls = polls.saturating_sub(1);

@@ -224,13 +224,7 @@ impl Project<'_> {
     }
 
     pub fn message(&self, body: &str) -> Message {
-        Message {
-            id: MessageId::fresh(&self.world.ids),
-            from: Source::User,
-            body: body.to_owned(),
-            images: Vec::new(),
-            at: now(),
-        }
+        Message::new(MessageId::fresh(&self.world.ids), now(), Source::User, body)
     }
 }
 

@@ -24,7 +24,7 @@ const WITH_WORKTREES: usize = 12;
 /// A conversation that has come to rest: spoken to, answered, asleep.
 fn at_rest(project: &Project<'_>) -> Vec<Body> {
     let id = MessageId::fresh(&project.world.ids);
-    let message = Message { id, from: Source::User, body: "Begin.".to_owned(), images: Vec::new(), at: now() };
+    let message = Message::new(id, now(), Source::User, "Begin.");
     vec![
         message.into(),
         MessagesConsumed { ids: vec![id] }.into(),

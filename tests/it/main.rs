@@ -132,6 +132,8 @@ mod store_damage;
 #[cfg(test)]
 mod store_digest;
 #[cfg(test)]
+mod store_earlier_versions;
+#[cfg(test)]
 mod store_faults;
 #[cfg(test)]
 mod store_files;

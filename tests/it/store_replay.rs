@@ -392,7 +392,7 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
             let (process, command) = (format!("p{n}"), "sleep".to_owned());
             let from = Source::BackgroundComplete { process, command, exit: Some(0), duration_ms: 5 };
             let (id, at) = (MessageId::fresh(ids), Timestamp::EPOCH);
-            Message { id, from, body: String::new(), images: Vec::new(), at }.into()
+            Message::new(id, at, from, "").into()
         }
     }
 }

@@ -2,18 +2,19 @@
 
 use crate::agent::compaction::Trim;
 use crate::agent::machine::{Effect, Machine, Phase, Purpose, Then};
-use crate::base::{AskId, EventId, Timestamp};
-use crate::model::ask::AskMode;
+use crate::base::{AskId, Timestamp};
+use crate::model::ask::{AskMode, BudgetCause, Choice, ChoiceId, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, Grant, Granted, InterruptReason, RunEnded};
+use crate::model::fold::Decision;
 use crate::model::live::Activity;
 use crate::model::message::Source;
-use crate::model::{Answer, Ask, AskKind};
+use crate::model::{Answer, Ask};
 
 /// What an Ask of the run's own is about, and so what its answer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::agent) enum About {
     /// The model API kept failing.
-    Provider(Purpose),
+    Provider,
     /// The model stopped in a way that needs a decision.
     Stopped,
     Budget,
@@ -30,44 +31,54 @@ pub(in crate::agent) enum About {
 pub(super) const ANOTHER_MODEL: &str =
     "To use another model, answer with its name, or with `model: NAME` if mxd does not know it.";
 
-const RETRY: &str = "Try again";
-const STOP: &str = "Stop";
-const GO_ON: &str = "Go on";
-const WITHOUT: &str = "Go on without";
-const WITHOUT_LIMIT: &str = "Go on without a limit";
-const ACCEPT: &str = "Accept it as it is";
-const FAIL: &str = "Fail the task";
 const ACCEPTED: &str =
     "The user accepts your work as it is, although its check fails. Call done again: the check is not run.";
 const TRY_AGAIN: &str = "The user asks you to go on: find out why the check fails, mend it, and call done again.";
 
+const RETRY: (ChoiceId, &str) = (ChoiceId::Retry, "Try again");
+const STOP: (ChoiceId, &str) = (ChoiceId::Stop, "Stop");
+const CONTINUE: (ChoiceId, &str) = (ChoiceId::Continue, "Go on");
+
 impl About {
     /// Returns what an Ask that was raised before a restart is about. Others are not the run's own.
     pub(in crate::agent) fn of(ask: &Ask) -> Option<Self> {
-        match ask.kind {
-            AskKind::RetriesExhausted => Some(Self::Provider(Purpose::Respond)),
-            AskKind::ModelStopped => Some(Self::Stopped),
-            AskKind::Budget if ask.choices.iter().any(|choice| choice == WITHOUT_LIMIT) => Some(Self::Price),
-            AskKind::Budget => Some(Self::Budget),
-            AskKind::Loop => Some(Self::Loop),
-            AskKind::TurnLimit => Some(Self::TurnLimit),
-            AskKind::CompactionFailed => Some(Self::Compaction),
-            AskKind::CheckFailed => Some(Self::Check),
-            AskKind::Clarify
-            | AskKind::Permission
-            | AskKind::LaunchFailed
-            | AskKind::SetupHook
-            | AskKind::McpApproval
-            | AskKind::Review
-            | AskKind::TaskLimit
-            | AskKind::Approval => None,
+        match &ask.subject {
+            Subject::RetriesExhausted => Some(Self::Provider),
+            Subject::ModelStopped => Some(Self::Stopped),
+            Subject::Budget { cause: BudgetCause::Spent } => Some(Self::Budget),
+            Subject::Budget { cause: BudgetCause::Unpriced } => Some(Self::Price),
+            Subject::Loop => Some(Self::Loop),
+            Subject::TurnLimit => Some(Self::TurnLimit),
+            Subject::CompactionFailed => Some(Self::Compaction),
+            Subject::CheckFailed => Some(Self::Check),
+            Subject::Clarify
+            | Subject::Permission
+            | Subject::LaunchFailed(_)
+            | Subject::SetupHook
+            | Subject::McpApproval { .. }
+            | Subject::Review
+            | Subject::TaskLimit
+            | Subject::Approval { .. } => None,
         }
     }
 
-    /// Returns what came of the work where the person answers that it is to stop.
+    fn subject(self) -> Subject {
+        match self {
+            Self::Provider => Subject::RetriesExhausted,
+            Self::Stopped => Subject::ModelStopped,
+            Self::Budget => Subject::Budget { cause: BudgetCause::Spent },
+            Self::Price => Subject::Budget { cause: BudgetCause::Unpriced },
+            Self::Loop => Subject::Loop,
+            Self::TurnLimit => Subject::TurnLimit,
+            Self::Compaction => Subject::CompactionFailed,
+            Self::Check => Subject::CheckFailed,
+        }
+    }
+
+    /// Returns what came of the work where the user answers that it is to stop.
     fn given_up(self) -> &'static str {
         match self {
-            Self::Provider(_) => "Its model could not be reached, and the person left it at that.",
+            Self::Provider => "Its model could not be reached, and the person left it at that.",
             Self::Stopped => "Its model did not go on, and the person left it at that.",
             Self::Budget => "Its budget is spent, and the person left it at that.",
             Self::Price => "What its model costs is not known, and the person left it at that.",
@@ -78,49 +89,42 @@ impl About {
         }
     }
 
-    fn choices(self) -> &'static [&'static str] {
-        match self {
-            Self::Provider(_) => &[RETRY, STOP],
-            Self::Compaction => &[RETRY, WITHOUT, STOP],
-            Self::Price => &[WITHOUT_LIMIT, STOP],
-            Self::Check => &[GO_ON, ACCEPT, FAIL],
-            Self::Stopped | Self::Budget | Self::Loop | Self::TurnLimit => &[GO_ON, STOP],
-        }
+    fn choices(self) -> Vec<Choice> {
+        let choices: &[(ChoiceId, &str)] = match self {
+            Self::Provider => &[RETRY, STOP],
+            Self::Compaction => &[RETRY, (ChoiceId::SkipSummary, "Go on without"), STOP],
+            Self::Price => &[(ChoiceId::ContinueUnpriced, "Go on without a limit"), STOP],
+            Self::Check => &[CONTINUE, (ChoiceId::Accept, "Accept it as it is"), (ChoiceId::Fail, "Fail the task")],
+            Self::Stopped | Self::Budget | Self::Loop | Self::TurnLimit => &[CONTINUE, STOP],
+        };
+        choices.iter().map(|(id, label)| Choice::new(id.clone(), *label)).collect()
     }
 }
 
 impl Machine {
     /// Returns an Ask for the person.
-    pub(super) fn new_ask(&self, kind: AskKind, about: About, question: &str, detail: &str) -> Ask {
+    pub(super) fn new_ask(&self, about: About, question: &str, detail: &str) -> Ask {
         Ask {
             id: AskId::fresh(&self.ids),
-            kind,
+            subject: about.subject(),
             question: question.to_owned(),
             detail: detail.to_owned(),
-            choices: about.choices().iter().map(|&choice| choice.to_owned()).collect(),
+            choices: about.choices(),
             default: None,
             mode: AskMode::Blocks,
             deadline: None,
             tool_call: None,
-            approval: None,
         }
     }
 
     /// Raises an Ask and waits for its answer.
-    pub(super) fn ask(&mut self, kind: AskKind, about: About, question: &str, detail: &str) {
-        self.ask_after(Vec::new(), kind, about, question, detail);
+    pub(super) fn ask(&mut self, about: About, question: &str, detail: &str) {
+        self.ask_after(Vec::new(), about, question, detail);
     }
 
     /// As [`Machine::ask`], in one append with what led to it.
-    pub(super) fn ask_after(
-        &mut self,
-        mut bodies: Vec<Body>,
-        kind: AskKind,
-        about: About,
-        question: &str,
-        detail: &str,
-    ) {
-        let ask = self.new_ask(kind, about, question, detail);
+    pub(super) fn ask_after(&mut self, mut bodies: Vec<Body>, about: About, question: &str, detail: &str) {
+        let ask = self.new_ask(about, question, detail);
         let id = ask.id;
         bodies.push(ask.into());
         self.save(bodies, Then::Ask { ask: id, about });
@@ -141,7 +145,7 @@ impl Machine {
 
     /// Waits for an Ask, unless the person has said something instead: then that is the answer.
     pub(super) fn settle_standing(&mut self, ask: AskId, about: About) {
-        if self.state.messages.iter().any(|message| message.from == Source::User) {
+        if self.state.messages.iter().any(|message| message.from.is_of_user()) {
             return self.dismiss(ask, about);
         }
         // Whatever was to be cut short has stopped by itself.
@@ -151,13 +155,13 @@ impl Machine {
     }
 
     /// Returns an answer that was given when nobody was there to act on it.
-    pub(super) fn standing_decision(&mut self) -> Option<(AskId, About, Answer, Option<EventId>)> {
-        let (id, about, answer, event) = self.state.decisions.iter().find_map(|decision| {
+    pub(super) fn standing_decision(&mut self) -> Option<(About, Decision)> {
+        let (about, decision) = self.state.decisions.iter().find_map(|decision| {
             let about = About::of(&decision.ask).filter(|_| !self.acted_on.contains(&decision.ask.id))?;
-            Some((decision.ask.id, about, decision.answer.clone(), decision.event))
+            Some((about, decision.clone()))
         })?;
-        self.acted_on.insert(id);
-        Some((id, about, answer, event))
+        self.acted_on.insert(decision.ask.id);
+        Some((about, decision))
     }
 
     /// Takes an Ask back and goes on with what the person said.
@@ -169,7 +173,7 @@ impl Machine {
             // Whoever speaks wants to be heard, which takes a request. That nobody counts what it costs, and what all that
             // follow cost, takes an answer.
             About::Price => self.tries.reserved = true,
-            About::Provider(_)
+            About::Provider
             | About::Stopped
             | About::Budget
             | About::Loop
@@ -184,8 +188,8 @@ impl Machine {
     /// Returns what takes the person's wish for a summary back, where the Ask was about one that could not be made.
     fn unwished(&self, about: About) -> Option<Body> {
         match about {
-            About::Compaction | About::Provider(Purpose::Summarise { .. }) => self.drop_wishes(),
-            About::Provider(Purpose::Respond)
+            About::Compaction => self.drop_wishes(),
+            About::Provider
             | About::Stopped
             | About::Budget
             | About::Price
@@ -211,7 +215,7 @@ impl Machine {
                 self.tries.unfinished = 0;
                 None
             }
-            About::Compaction | About::Provider(Purpose::Summarise { .. }) => {
+            About::Compaction => {
                 self.tries.compacted = true;
                 self.tries.hasty_compactions = 0;
                 self.is_overfull().then_some(Grant::Overfull)
@@ -220,17 +224,18 @@ impl Machine {
                 self.watch.spoken_to();
                 None
             }
-            About::Provider(Purpose::Respond) | About::Check => None,
+            About::Provider | About::Check => None,
         };
         grant.map(|grant| Granted { ask, grant }.into())
     }
 
     pub(super) fn heard_while_asking(&mut self, now: Timestamp, event: &Event, ask: AskId, about: About) {
-        if let Body::AskAnswered(AskAnswered { id, answer }) = &event.body
+        if let Body::AskAnswered(AskAnswered { id, .. }) = &event.body
             && *id == ask
+            && let Some(decision) = self.state.decisions.of(ask).cloned()
         {
             self.acted_on.insert(ask);
-            return self.answered(now, ask, about, answer, Some(event.id));
+            return self.answered(now, about, &decision);
         }
         if self.state.asks.get(ask).is_none() {
             return self.advance(now);
@@ -238,28 +243,22 @@ impl Machine {
         self.settle_standing(ask, about);
     }
 
-    /// Does what the user decided with the event `decided`.
-    pub(super) fn answered(
-        &mut self,
-        now: Timestamp,
-        ask: AskId,
-        about: About,
-        answer: &Answer,
-        decided: Option<EventId>,
-    ) {
-        let chosen = answer.choice.and_then(|choice| about.choices().get(choice).copied()).unwrap_or("");
-        let is = |word: &str| chosen == word || answer.text.trim().eq_ignore_ascii_case(word);
-        if is(STOP) || (about == About::Check && is(FAIL)) {
+    /// Does what the user decided.
+    pub(super) fn answered(&mut self, now: Timestamp, about: About, decision: &Decision) {
+        let Decision { ask, answer, event: decided } = decision;
+        let id = ask.id;
+        let chosen = ask.chosen(answer);
+        if matches!(chosen, Some(ChoiceId::Stop | ChoiceId::Fail)) {
             let exit = Exit::Interrupted(InterruptReason::Stopped);
             let unwished = self.unwished(about);
             // Whoever waits for this task would wait for ever. A summary that was only wished for is no part of its work.
             let result = if unwished.is_some() { "" } else { about.given_up() };
-            let ended = RunEnded { result: result.to_owned(), decided, ..RunEnded::from(exit.clone()) };
+            let ended = RunEnded { result: result.to_owned(), decided: *decided, ..RunEnded::from(exit.clone()) };
             let bodies = unwished.into_iter().chain([ended.into()]).collect();
             return self.save(bodies, Then::End(exit));
         }
+        let free = chosen.is_none();
         // A summary that the person wished for while the agent slept: it sleeps on, whatever becomes of that.
-        let free = !about.choices().iter().any(|choice| is(choice));
         let model = if free { self.named_model(&answer.text) } else { None };
         let is_said = free && model.is_none();
         let of_sleeper =
@@ -268,17 +267,17 @@ impl Machine {
         // Whoever answers wants the agent to go on, whatever cut it short before.
         self.halted &= of_sleeper;
         match about {
-            About::Provider(_) | About::Compaction if model.is_some() => {
+            About::Provider | About::Compaction if model.is_some() => {
                 self.out.extend(model.map(|model| Effect::UseModel { model }));
                 self.phase = Phase::Preparing { after: None };
                 self.out.push(Effect::Prepare { config: true, context: false });
             }
             // Guidance for the agent, and a retry with it.
-            About::Provider(_) if free => self.go_on(now, None, answer, free),
-            About::Provider(purpose) => self.call(purpose, 1),
+            About::Provider if free => self.go_on(now, None, answer, free),
+            About::Provider => self.call(Purpose::Respond, 1),
             // Whoever says something wants to be heard, as if they had spoken to the agent: not another try.
-            About::Compaction if is(WITHOUT) || is_said => {
-                let mut bodies: Vec<Body> = self.allow(ask, about).into_iter().collect();
+            About::Compaction if chosen == Some(&ChoiceId::SkipSummary) || is_said => {
+                let mut bodies: Vec<Body> = self.allow(id, about).into_iter().collect();
                 bodies.extend(self.unwished(about));
                 if is_said && !answer.text.trim().is_empty() {
                     bodies.push(self.message(now, Source::Notice, &answer.text).into());
@@ -291,22 +290,22 @@ impl Machine {
                 self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
             }
             About::Budget | About::Price | About::TurnLimit | About::Loop => {
-                let granted = self.allow(ask, about);
+                let granted = self.allow(id, about);
                 self.go_on(now, granted, answer, free);
             }
             About::Check => {
-                let accepts = is(ACCEPT);
+                let accepts = chosen == Some(&ChoiceId::Accept);
                 let text = match (accepts, free) {
                     (true, _) => ACCEPTED,
                     (false, true) => answer.text.as_str(),
                     (false, false) => TRY_AGAIN,
                 };
-                let granted = accepts.then(|| Granted { ask, grant: Grant::Unchecked }.into());
+                let granted = accepts.then(|| Granted { ask: id, grant: Grant::Unchecked }.into());
                 let notice = self.message(now, Source::Notice, text).into();
                 self.save(granted.into_iter().chain([notice]).collect(), Then::Advance);
             }
             About::Stopped => {
-                self.allow(ask, about);
+                self.allow(id, about);
                 let text = if free { answer.text.clone() } else { "The person asks you to go on.".to_owned() };
                 let notice = self.message(now, Source::Notice, &text);
                 self.save(vec![notice.into()], Then::Advance);

@@ -7,7 +7,6 @@ use crate::agent::compaction::{self, Trim};
 use crate::agent::machine::asking::About;
 use crate::agent::machine::{BudgetVerdict, Effect, Machine, Phase, Prepared, Purpose, Then, asking};
 use crate::base::{MessageId, Timestamp};
-use crate::model::AskKind;
 use crate::model::Usage;
 use crate::model::event::{
     Body, BudgetExceeded, BudgetScope, BudgetWarning, CompactMarker, CompactStarted, CompactTrigger, ErrorNote,
@@ -68,7 +67,7 @@ impl Machine {
             self.gauge.least(),
             asking::ANOTHER_MODEL,
         );
-        self.ask(AskKind::CompactionFailed, About::Compaction, question, &detail);
+        self.ask(About::Compaction, question, &detail);
     }
 
     pub(super) fn counted(&mut self, now: Timestamp, number: u64, tokens: Option<u64>) {
@@ -113,7 +112,7 @@ impl Machine {
     pub(super) fn ask_about_full_window(&mut self, bodies: Vec<Body>, detail: &str) {
         let question = "The conversation does not fit the model's window, and a summary did not help. What now?";
         let detail = format!("{detail}\n{}", asking::ANOTHER_MODEL);
-        self.ask_after(bodies, AskKind::CompactionFailed, About::Compaction, question, detail.trim_start());
+        self.ask_after(bodies, About::Compaction, question, detail.trim_start());
     }
 
     /// Starts a summary, in one append with what led to it. Asks instead if the last few made no room.
@@ -146,7 +145,7 @@ impl Machine {
                 }
                 let question = "The context is full and the model gave no usable summary. What now?";
                 let detail = format!("{bad}. The conversation is untouched.");
-                self.ask_after(bodies, AskKind::CompactionFailed, About::Compaction, question, &detail);
+                self.ask_after(bodies, About::Compaction, question, &detail);
             }
         }
     }
@@ -220,7 +219,7 @@ impl Machine {
                 let question = format!(
                     "{spent} of the budget of {limit} are spent. Let the agent make one more request, or stop?"
                 );
-                self.ask_after(vec![exceeded], AskKind::Budget, About::Budget, &question, raising(scope));
+                self.ask_after(vec![exceeded], About::Budget, &question, raising(scope));
             }
             BudgetVerdict::Held => {
                 let timer = self.number();
@@ -241,7 +240,7 @@ impl Machine {
                     "To keep the limit, stop, set `models.{model}.prices.input` and `models.{model}.prices.output` \
                      (dollars for a million tokens) in the config, and start the agent again."
                 );
-                self.ask(AskKind::Budget, About::Price, &question, &detail);
+                self.ask(About::Price, &question, &detail);
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::agent::compaction;
 use crate::agent::machine::asking::About;
 use crate::agent::machine::{Machine, Phase, Purpose, Then, asking};
 use crate::base::{Timestamp, TurnId};
-use crate::model::AskKind;
 use crate::model::Usage;
 use crate::model::event::{AssistantText, Attempt, Body, CompactTrigger, ErrorNote, StopReason, TurnEnded};
 use crate::provider::retry::{self, Decision};
@@ -67,7 +66,7 @@ impl Machine {
             bodies.push(TurnEnded { turn: TurnId::fresh(&self.ids), stop: StopReason::Interrupted }.into());
         }
         let question = "The model's response did not end and was cut off. How should the agent proceed?";
-        self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, question, &error.to_string());
+        self.ask_after(bodies, About::Stopped, question, &error.to_string());
     }
 
     fn try_again(&mut self, mut bodies: Vec<Body>, error: &ApiError, purpose: Purpose, attempt: u32, jitter: f64) {
@@ -81,17 +80,13 @@ impl Machine {
             }
             Decision::GiveUp => {
                 bodies.push(note(error, None));
-                let kind = match purpose {
-                    Purpose::Respond => AskKind::RetriesExhausted,
-                    Purpose::Summarise { .. } => AskKind::CompactionFailed,
-                };
                 let about = match purpose {
-                    Purpose::Respond => About::Provider(purpose),
+                    Purpose::Respond => About::Provider,
                     Purpose::Summarise { .. } => About::Compaction,
                 };
                 let question = question::question(error, attempt, self.model(), self.limits.auth_group.as_deref());
                 let detail = format!("{error}\n{}", asking::ANOTHER_MODEL);
-                self.ask_after(bodies, kind, about, &question, &detail);
+                self.ask_after(bodies, about, &question, &detail);
             }
         }
     }

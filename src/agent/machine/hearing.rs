@@ -1,9 +1,9 @@
 //! What is said to a run: what waits, what is handed over and when, what is taken back.
 
-use crate::agent::machine::{Delivery, Effect, Hold, Machine, Phase, wakes, woken};
+use crate::agent::machine::{Effect, Hold, Machine, Phase, wakes, woken};
 use crate::base::{MessageId, Timestamp};
 use crate::model::event::{Body, Event, MessagesConsumed, MessagesWithdrawn};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Delivery, Message, Source};
 
 impl Machine {
     /// Tells whether something that is to be responded to waits.
@@ -80,13 +80,13 @@ impl Machine {
     }
 
     /// Takes in what somebody else wrote into the session.
-    pub(super) fn heard(&mut self, now: Timestamp, event: &Event, delivery: Delivery) {
+    pub(super) fn heard(&mut self, now: Timestamp, event: &Event) {
         if self.known.is_some_and(|known| event.id <= known) {
             return;
         }
         self.absorb(event);
         if let Body::Message(message) = &event.body
-            && delivery == Delivery::Next
+            && message.delivery == Delivery::Next
         {
             self.held.insert(message.id);
         }

@@ -41,16 +41,6 @@ pub enum Purpose {
     },
 }
 
-/// When a message should be handed over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Delivery {
-    /// At the next point where the agent can be spoken to.
-    #[default]
-    Steer,
-    /// When it would otherwise sleep.
-    Next,
-}
-
 /// What a segment of a conversation starts with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
@@ -95,7 +85,6 @@ pub enum Input {
     /// Somebody else wrote into the session: a message, an answer.
     Heard {
         event: Box<Event>,
-        delivery: Delivery,
     },
     /// The person takes messages back. Those that are already on their way into the conversation stay.
     Withdraw {

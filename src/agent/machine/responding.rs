@@ -4,7 +4,6 @@ use crate::agent::control;
 use crate::agent::machine::asking::About;
 use crate::agent::machine::{Machine, Phase, Purpose, Then};
 use crate::base::{Timestamp, TurnId, text};
-use crate::model::AskKind;
 use crate::model::Usage;
 use crate::model::event::{AssistantText, Body, CompactTrigger, StopReason, ToolResult, TurnEnded};
 use crate::model::fold::OpenCall;
@@ -88,12 +87,12 @@ impl Machine {
             StopReason::ContextOverflow => self.ask_about_full_window(bodies, ""),
             StopReason::Refusal => {
                 let question = "The model refused to go on. How should the agent proceed?";
-                self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, question, "");
+                self.ask_after(bodies, About::Stopped, question, "");
             }
             StopReason::Other(word) => {
                 let question = "The model stopped for a reason that is not known. How should the agent proceed?";
                 let detail = format!("It said: {}", text::headline(&word, 80));
-                self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, question, &detail);
+                self.ask_after(bodies, About::Stopped, question, &detail);
             }
         }
     }
@@ -113,7 +112,7 @@ impl Machine {
 impl Machine {
     fn ask_about_unfinished(&mut self, bodies: Vec<Body>, what: &str) {
         let question = format!("The model {what}, {MAX_UNFINISHED} times in a row. How should the agent proceed?");
-        self.ask_after(bodies, AskKind::ModelStopped, About::Stopped, &question, "");
+        self.ask_after(bodies, About::Stopped, &question, "");
     }
 }
 

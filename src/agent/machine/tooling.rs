@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use crate::agent::control;
 use crate::agent::machine::{About, Effect, Hold, Machine, Phase, Then};
 use crate::base::Timestamp;
+use crate::model::Content;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, RunEnded, ToolResult, Verdict};
 use crate::model::fold::OpenCall;
 use crate::model::live::Activity;
-use crate::model::{AskKind, Content};
 use crate::tools;
 
 /// After how many failures of the same check in a row, with the same result, the user is asked.
@@ -96,7 +96,7 @@ impl Machine {
             Content::Text { text } => text.chars().take(CHECK_DETAIL).collect(),
             Content::Blob(_) => String::new(),
         };
-        self.ask_after(vec![refused.into()], AskKind::CheckFailed, About::Check, &question, &detail);
+        self.ask_after(vec![refused.into()], About::Check, &question, &detail);
     }
 
     pub(super) fn result_saved(&mut self, now: Timestamp, ticket: u64) {

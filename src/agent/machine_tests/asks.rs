@@ -1,6 +1,7 @@
 //! Every Ask of a run's own, and what each of its answers does.
 
 use super::*;
+use crate::model::ask::ChoiceId;
 use crate::model::event::{RunEnded, ToolResult};
 
 /// Returns a run that waits for the answer to an Ask of this kind.
@@ -37,7 +38,7 @@ fn asking(kind: AskKind) -> Bench {
         }
         other => panic!("{other:?} is not the run's own"),
     }
-    assert_eq!(bench.asked().map(|ask| ask.kind), Some(kind));
+    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(kind));
     assert_eq!(bench.machine.waits_for(), "person");
     bench
 }
@@ -63,13 +64,13 @@ const OWN: [AskKind; 6] = [
 fn every_choice_of_every_ask_leads_somewhere() {
     for kind in OWN {
         let choices = asking(kind).asked().unwrap().choices;
-        assert_eq!(choices.last().map(String::as_str), Some("Stop"), "{kind:?}");
+        assert_eq!(choices.last().map(|choice| &choice.id), Some(&ChoiceId::Stop), "{kind:?}");
         for choice in choices {
             let mut bench = asking(kind);
             let before = bench.requests();
-            bench.answer(&choice);
+            bench.answer(&choice.label);
             assert!(bench.asked().is_none(), "{kind:?} {choice}");
-            if choice == "Stop" {
+            if choice.id == ChoiceId::Stop {
                 assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)), "{kind:?}");
                 let result = ended(&bench).result;
                 assert!(
@@ -80,7 +81,11 @@ fn every_choice_of_every_ask_leads_somewhere() {
             }
             assert_eq!((bench.machine.waits_for(), bench.requests()), ("model", before + 1), "{kind:?} {choice}");
             let summarises = matches!(bench.purpose(), Purpose::Summarise { .. });
-            assert_eq!(summarises, kind == AskKind::CompactionFailed && choice == "Try again", "{kind:?} {choice}");
+            assert_eq!(
+                summarises,
+                kind == AskKind::CompactionFailed && choice.id == ChoiceId::Retry,
+                "{kind:?} {choice}"
+            );
         }
     }
 }
@@ -168,7 +173,7 @@ fn an_ask_survives_a_restart_and_its_answer_still_works() {
         assert_eq!(resumed.machine.waits_for(), "person", "{kind:?}");
         assert_eq!(resumed.requests(), 0, "{kind:?}");
         let choice = resumed.asked().unwrap().choices[0].clone();
-        resumed.answer(&choice);
+        resumed.answer(&choice.label);
         assert_eq!(resumed.machine.waits_for(), "model", "{kind:?}");
     }
 }
@@ -190,7 +195,7 @@ fn the_turn_limit_may_be_lifted_again_and_again() {
     bench.answer("Go on");
     bench.respond(calling(&[call("b", "bash")]));
     bench.finish("b", "ok");
-    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit));
+    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::TurnLimit));
 }
 
 /// The model calls a tool, which answers.
@@ -206,7 +211,7 @@ fn turns_that_were_granted_outlive_the_run_and_are_as_many_as_before() {
         let mut bench = Bench::calling(limits());
         turn(&mut bench, "a");
         turn(&mut bench, "b");
-        assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit));
+        assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::TurnLimit));
         if word == "Go on" {
             bench.answer(word);
         } else {
@@ -216,7 +221,7 @@ fn turns_that_were_granted_outlive_the_run_and_are_as_many_as_before() {
         let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
         assert_eq!((resumed.asked(), resumed.machine.waits_for()), (None, "model"), "{word}");
         turn(&mut resumed, "d");
-        assert_eq!(resumed.asked().map(|ask| ask.kind), Some(AskKind::TurnLimit), "{word}");
+        assert_eq!(resumed.asked().map(|ask| ask.kind()), Some(AskKind::TurnLimit), "{word}");
     }
 }
 
@@ -246,7 +251,7 @@ fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
         let ask = bench.asked().unwrap();
         // What came of a response without end is kept, so there is nothing to try again.
         let kind = if class == ErrorClass::Runaway { AskKind::ModelStopped } else { AskKind::RetriesExhausted };
-        assert_eq!(ask.kind, kind, "{class}");
+        assert_eq!(ask.kind(), kind, "{class}");
         assert!(ask.detail.contains("it went wrong"), "{class}");
         let notes = bench.kinds().iter().filter(|kind| **kind == "error").count();
         assert_eq!(notes, retries as usize + 1, "{class}");
@@ -275,7 +280,7 @@ fn check_failed(in_a_row: u32) -> Bench {
 fn a_check_that_fails_three_times_in_the_same_way_is_asked_about() {
     for (in_a_row, asks) in [(1, false), (2, false), (3, true), (4, false), (6, true)] {
         let bench = check_failed(in_a_row);
-        let kind = bench.asked().map(|ask| ask.kind);
+        let kind = bench.asked().map(|ask| ask.kind());
         assert_eq!(kind, asks.then_some(AskKind::CheckFailed), "{in_a_row}");
         assert_eq!(bench.machine.waits_for(), if asks { "person" } else { "model" }, "{in_a_row}");
         assert_eq!(bench.results(), [("d", "Not done: 1 test failed.", true)], "{in_a_row}: the call is answered");
@@ -286,7 +291,7 @@ fn a_check_that_fails_three_times_in_the_same_way_is_asked_about() {
 fn every_answer_about_a_check_leads_somewhere() {
     let choices = check_failed(3).asked().unwrap().choices;
     let [go_on, accept, fail] = choices.as_slice() else { panic!("{choices:?}") };
-    for (answer, unchecked) in [(go_on.as_str(), false), (accept, true), ("Look at the log.", false)] {
+    for (answer, unchecked) in [(go_on.label.as_str(), false), (&accept.label, true), ("Look at the log.", false)] {
         let mut bench = check_failed(3);
         bench.answer(answer);
         assert_eq!((bench.machine.waits_for(), bench.requests()), ("model", 2), "{answer}");
@@ -300,7 +305,7 @@ fn every_answer_about_a_check_leads_somewhere() {
         }
     }
     let mut bench = check_failed(3);
-    bench.answer(fail);
+    bench.answer(&fail.label);
     assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)));
     assert!(!ended(&bench).result.is_empty(), "the task above is told");
     let mut bench = check_failed(3);

@@ -84,7 +84,7 @@ fn a_budget_without_a_price_is_asked_about_once() {
     let mut bench = budgeted();
     bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
     let ask = bench.asked().unwrap();
-    assert_eq!((ask.kind, bench.requests()), (AskKind::Budget, 0));
+    assert_eq!((ask.kind(), bench.requests()), (AskKind::Budget, 0));
     assert!(ask.detail.contains("prices.input"), "{}", ask.detail);
     bench.answer("Go on without a limit");
     assert_eq!(bench.machine.waits_for(), "budget");
@@ -131,7 +131,7 @@ fn speaking_to_an_agent_without_a_price_is_heard_and_lifts_no_limit() {
     bench.respond(calling(&[call("a", "bash")]));
     bench.finish("a", "ok");
     bench.feed(Input::Reserved(BudgetVerdict::Unpriced));
-    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::Budget), "only an answer lifts it");
+    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::Budget), "only an answer lifts it");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn one_more_request_that_was_allowed_and_not_made_is_made_by_the_next_run() {
     resumed.respond(calling(&[call("a", "bash")]));
     resumed.finish("a", "ok");
     resumed.feed(Input::Reserved(refused));
-    assert_eq!(resumed.asked().map(|ask| ask.kind), Some(AskKind::Budget), "it was one");
+    assert_eq!(resumed.asked().map(|ask| ask.kind()), Some(AskKind::Budget), "it was one");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_full_window_is_summarised_once_and_then_asked_about() {
     assert!(is_summary(&bench));
     bench.respond(summary());
     bench.respond(stop(StopReason::ContextOverflow, "Half"));
-    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::CompactionFailed));
+    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::CompactionFailed));
     assert_eq!(bench.requests(), 3);
 }
 
@@ -167,7 +167,7 @@ fn the_text_of_a_response_that_did_not_end_is_kept_and_the_agent_can_go_on() {
     let mut bench = begin();
     let partial = stop(StopReason::Interrupted, &"word ".repeat(200_000));
     bench.fail_with(ApiError::new(ErrorClass::Runaway, "too long").with_partial(partial));
-    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::ModelStopped));
+    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::ModelStopped));
     assert!(bench.kinds().contains(&"turn_ended") && bench.kinds().contains(&"error"));
     let kept = bench.log.iter().find_map(|event| match &event.body {
         Body::AssistantText(said) => Some(said.text.len()),

@@ -111,6 +111,19 @@ fn a_message_for_later_waits_until_the_agent_would_sleep() {
 }
 
 #[test]
+fn a_message_for_later_waits_also_after_a_restart() {
+    let mut bench = begin();
+    bench.hear_as(Source::User, "Later.", Delivery::Next);
+    bench.respond(calling(&[call("a", "bash")]));
+    bench.finish("a", "ok");
+    let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
+    assert_eq!(resumed.machine.waits_for(), "model");
+    assert!(!resumed.last_words().contains("Later."));
+    resumed.respond(saying("Finished."));
+    assert!(resumed.last_words().contains("Later."));
+}
+
+#[test]
 fn a_wish_to_compact_is_carried_out_and_never_seen_and_a_sleeper_sleeps_on() {
     let mut bench = begin();
     bench.respond(calling(&[call("y", "yield")]));
@@ -213,7 +226,7 @@ fn late_news_of_what_was_in_the_log_is_no_news() {
     let mut bench = Bench::resumed(vec![sent.clone()], ids, limits());
     assert_eq!(bench.machine.waits_for(), "model");
     let before = bench.machine.conversation().clone();
-    bench.feed(Input::Heard { event: Box::new(sent), delivery: Delivery::Steer });
+    bench.feed(Input::Heard { event: Box::new(sent) });
     bench.respond(saying("Hello."));
     assert_eq!((bench.machine.waits_for(), bench.requests()), ("message", 1));
     assert_eq!(before.speeches().len(), 1);

@@ -35,7 +35,7 @@ fn summarised(read: u64) -> Bench {
 fn a_summary_that_did_not_help_is_not_made_again_and_the_person_is_asked() {
     let bench = summarised(830);
     let ask = bench.asked().unwrap();
-    assert_eq!(ask.kind, AskKind::CompactionFailed);
+    assert_eq!(ask.kind(), AskKind::CompactionFailed);
     assert!(ask.detail.contains("830 of 1000 tokens"), "{}", ask.detail);
     let started = bench.kinds().iter().filter(|kind| **kind == "compact_started").count();
     assert_eq!(started, 1);
@@ -104,5 +104,5 @@ fn a_context_that_is_overfull_and_refused_is_not_summarised() {
     answer(&mut bench, calling(&[call("c", "bash")]), 900);
     bench.finish("c", "ok");
     bench.fail(ErrorClass::ContextOverflow);
-    assert_eq!(bench.asked().map(|ask| ask.kind), Some(AskKind::CompactionFailed));
+    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::CompactionFailed));
 }

@@ -138,6 +138,9 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
                 folded(head, &message.body)
             }
             ref from @ (Source::User
+            | Source::Begin
+            | Source::BeginFork
+            | Source::Continue
             | Source::TaskMessage { .. }
             | Source::TaskComplete { .. }
             | Source::UserMessageForwarded { .. }
@@ -147,7 +150,7 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
             | Source::Compact
             | Source::Interrupt) => Some(What::Said {
                 who: sanitize::line(&entry::source(from)).into_owned(),
-                by_person: *from == Source::User,
+                by_person: from.is_of_user(),
                 text: clean(&message.body),
                 pictures: message.images.iter().map(|image| picture(image, blobs)).collect(),
             }),

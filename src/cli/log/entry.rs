@@ -102,7 +102,7 @@ pub fn describe(body: &Body) -> (String, String) {
 
 pub fn source(from: &Source) -> String {
     match from {
-        Source::User => "you".to_owned(),
+        Source::User | Source::Begin | Source::BeginFork | Source::Continue => "you".to_owned(),
         Source::TaskMessage { title, .. } => format!("task \"{title}\""),
         Source::TaskComplete { title, verdict: outcome, .. } => {
             format!("task \"{title}\", which {}", verdict(*outcome))

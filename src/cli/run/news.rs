@@ -1,7 +1,7 @@
 //! What of the agents' doings a person who watches lines is told.
 
 use crate::base::text;
-use crate::model::ask::Approval;
+use crate::model::ask::{Approval, Subject};
 use crate::model::event::Body;
 use crate::model::message::Source;
 use crate::model::{Ask, AskKind};
@@ -12,7 +12,8 @@ const OUTPUT_COLUMNS: usize = 160;
 
 /// Tells whether work goes on only when the person has answered. A tool server that nobody has approved is done without.
 pub fn holds_work_up(ask: &Ask) -> bool {
-    ask.kind != AskKind::McpApproval && !matches!(ask.approval, Some(Approval::Project { .. }))
+    ask.kind() != AskKind::McpApproval
+        && !matches!(ask.subject, Subject::Approval { approval: Approval::Project { .. } })
 }
 
 /// Returns the first lines of what a tool gave, and how many more there are.

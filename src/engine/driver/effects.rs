@@ -56,7 +56,7 @@ impl Driver {
                     running.cancel.cancel();
                 }
             }
-            Effect::Hear { task, event, delivery } => self.tell(task, Word::Heard(event, delivery)),
+            Effect::Hear { task, event } => self.tell(task, Word::Heard(event)),
             Effect::Withdraw { task, messages } => self.tell(task, Word::Withdraw(messages)),
             Effect::Interrupt { task } => self.tell(task, Word::Interrupt),
             Effect::Teardown { task, reason } => self.tell(task, Word::Teardown(reason)),

@@ -17,7 +17,7 @@ use crate::agent::machine::Limits;
 use crate::agent::prepare::WorktreePreparer;
 use crate::agent::prompt::{self, Card};
 use crate::agent::purse::Purse;
-use crate::base::{MessageId, RunId, TaskId, text};
+use crate::base::{Fault, MessageId, RunId, TaskId, text};
 use crate::engine::driver::models::{Chosen, Wish};
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
 use crate::engine::profiles::{Profiles, Usable};
@@ -80,14 +80,17 @@ pub(super) async fn launch(
 }
 
 async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, LaunchFailure> {
-    let refused = |fault: crate::base::Fault| LaunchFailure::Refused(fault.to_string());
     let profiles = {
         let parts = Arc::clone(parts);
         tokio::task::spawn_blocking(move || parts.profiles()).await
     };
-    let profiles = profiles.map_err(|error| LaunchFailure::Refused(error.to_string()))?;
-    let profile = profiles.bound(&order.node.profile).map_err(refused)?.clone();
-    let chosen = parts.models.choose(order.place.is_none(), &Wish::of(&profile.profile)).await.map_err(refused)?;
+    let profiles = profiles.map_err(|error| LaunchFailure::Refused(Fault::internal(error.to_string())))?;
+    let profile = profiles.bound(&order.node.profile).map_err(LaunchFailure::Refused)?.clone();
+    let chosen = parts
+        .models
+        .choose(order.place.is_none(), &Wish::of(&profile.profile))
+        .await
+        .map_err(LaunchFailure::Refused)?;
     let mut ready = setup::worktree(parts, order).await?;
     let serves = profile.tools.allows_external() && !parts.pool.is_empty();
     let may_have_moved = !parts.project.former.is_empty();
@@ -104,7 +107,7 @@ async fn prepare(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<Prepared, La
     }
     let promised = begun.config.as_ref().map(|config| config.tools.as_slice());
     let bench = workshop::bench(parts, order, &profile.tools, promised, &ready.path).await;
-    let bench = bench.map_err(LaunchFailure::Refused)?;
+    let bench = bench.map_err(|reason| LaunchFailure::Refused(Fault::environment(reason)))?;
     if may_delegate(order, &profile) {
         ready.notes.push(offer(&profiles));
     }
@@ -141,7 +144,7 @@ async fn begun(parts: &Arc<Parts>, task: TaskId, folder: &Path) -> Result<Begun,
     match read.await {
         Ok(Ok(begun)) => Ok(begun),
         Ok(Err(error)) => Err(refused_by_store(&error)),
-        Err(error) => Err(LaunchFailure::Refused(error.to_string())),
+        Err(error) => Err(LaunchFailure::Refused(Fault::internal(error.to_string()))),
     }
 }
 
@@ -165,21 +168,15 @@ fn told_folder(message: &Message) -> Option<&str> {
 
 /// Puts what an agent should know about its folder into its session.
 pub(super) async fn notify(parts: &Parts, task: TaskId, notes: Vec<String>) -> Result<(), LaunchFailure> {
-    let message = Message {
-        id: MessageId::fresh(&parts.ids),
-        from: Source::Notice,
-        body: notes.join("\n"),
-        images: Vec::new(),
-        at: parts.clock.now(),
-    };
+    let message = Message::new(MessageId::fresh(&parts.ids), parts.clock.now(), Source::Notice, notes.join("\n"));
     let kept = parts.store.submit(task, None, vec![message.into()]).await;
     kept.map(|_| ()).map_err(|error| refused_by_store(&error))
 }
 
 fn refused_by_store(error: &StoreError) -> LaunchFailure {
     match error {
-        StoreError::Io { .. } => LaunchFailure::Disk(error.to_string()),
-        _ => LaunchFailure::Refused(error.to_string()),
+        StoreError::Io { .. } => LaunchFailure::Disk(Fault::environment(error.to_string())),
+        _ => LaunchFailure::Refused(Fault::environment(error.to_string())),
     }
 }
 

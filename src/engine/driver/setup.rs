@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::launch::ready_mark;
 use super::{Incoming, Parts};
-use crate::base::{TaskId, disk, known_secrets, text};
+use crate::base::{Fault, TaskId, disk, known_secrets, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
 use crate::engine::update::{Level, Notice, Update};
@@ -56,12 +56,12 @@ pub(super) async fn worktree(parts: &Arc<Parts>, order: &LaunchOrder) -> Result<
     let task = order.node.id;
     let step = |step: &str| parts.send(Input::Launching { task, step: step.to_owned() });
     let refused = |error: crate::git::Error| match error {
-        crate::git::Error::NoBranch(branch) if branch == parts.project.base_branch => LaunchFailure::Refused(format!(
-            "there is no branch \"{branch}\" any more, from which work starts in this project; quit, and name another one with \
-             `mxd init --base BRANCH`"
-        )),
-        error if error.is_refusal_of_disk() => LaunchFailure::Disk(error.to_string()),
-        error => LaunchFailure::Refused(error.to_string()),
+        crate::git::Error::NoBranch(branch) if branch == parts.project.base_branch => LaunchFailure::Refused(
+            Fault::config(format!("there is no branch \"{branch}\" any more, from which work starts in this project"))
+                .hint("quit, and name another one with `mxd init --base BRANCH`"),
+        ),
+        error if error.is_refusal_of_disk() => LaunchFailure::Disk(Fault::environment(error.to_string())),
+        error => LaunchFailure::Refused(Fault::environment(error.to_string())),
     };
     step("making the worktree");
     let wanted = Wanted { task, branch: place.branch.clone(), path: place.worktree.clone() };
@@ -136,8 +136,8 @@ fn remove_mark(mark: &Path) -> Result<(), LaunchFailure> {
 }
 
 fn refused_file(what: &str, file: &Path, error: &std::io::Error) -> LaunchFailure {
-    let said = format!("cannot {what} {}: {}", file.display(), disk::sentence(error));
-    if disk::refuses(error) { LaunchFailure::Disk(said) } else { LaunchFailure::Refused(said) }
+    let fault = Fault::environment(format!("cannot {what} {}: {}", file.display(), disk::sentence(error)));
+    if disk::refuses(error) { LaunchFailure::Disk(fault) } else { LaunchFailure::Refused(fault) }
 }
 
 /// Returns the hook of a worktree if the user allows it to run, or `None` if there is none or they declined it.
@@ -259,7 +259,9 @@ async fn run_hook(
         shown: "setup_worktree.sh".to_owned(),
         head: HOOK_BYTES,
         records: Some(parts.records.clone()),
-        cwd_dir: Some(checkout.handle().map_err(|error| LaunchFailure::Refused(error.to_string()))?),
+        cwd_dir: Some(
+            checkout.handle().map_err(|error| LaunchFailure::Refused(Fault::environment(error.to_string())))?,
+        ),
         ..Spec::new(id, "bash", &place.worktree)
     };
     let started = process::start(spec.arguments([hook.as_os_str()]));

@@ -101,7 +101,7 @@ async fn take_in(parts: &Arc<Parts>, spot: &Spot, target: &str) -> Result<(), Fa
         names.join("\n")
     );
     let id = MessageId::fresh(&parts.ids);
-    let message = Message { id, from: Source::WorkContext, body, images: Vec::new(), at: parts.clock.now() };
+    let message = Message::new(id, parts.clock.now(), Source::WorkContext, body);
     parts.store.submit(spot.task, None, vec![message.into()]).await?;
     Ok(())
 }

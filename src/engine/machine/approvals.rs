@@ -17,11 +17,11 @@ use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket};
 use crate::engine::update::Level;
-use crate::model::ask::{Approval, AskMode};
+use crate::model::ask::{Approval, AskMode, ChoiceId, Subject};
 use crate::model::event::{AskWithdrawn, Body};
 use crate::model::message::Message;
 use crate::model::task::{Recurring, TaskNode};
-use crate::model::{Answer, Ask, AskKind};
+use crate::model::{Answer, Ask};
 
 /// How much of a script or of a message an Ask shows.
 const SHOWN_BYTES: usize = 4_000;
@@ -82,14 +82,16 @@ fn ask_id(what: &Approval) -> AskId {
 
 impl Machine {
     /// Asks about `what`, unless that is asked already.
-    fn ask_approval(&mut self, task: TaskId, what: Approval, question: String, detail: String, choices: &[&str]) {
+    fn ask_approval(&mut self, task: TaskId, what: Approval, question: String, detail: String, labels: [&str; 2]) {
         let id = ask_id(&what);
         let is_open = self.lives.get(&task).is_some_and(|life| life.state.asks.get(id).is_some());
         if is_open || !self.approving.insert(id) {
             return;
         }
-        let ask = self.new_ask(AskKind::Approval, question, detail, choices);
-        let ask = Ask { id, mode: AskMode::Continues, approval: Some(what), ..ask };
+        let [approve, decline] = labels;
+        let choices = [(ChoiceId::Approve, approve), (ChoiceId::Decline, decline)];
+        let ask = self.new_ask(Subject::Approval { approval: what }, question, detail, &choices);
+        let ask = Ask { id, mode: AskMode::Continues, ..ask };
         self.append(task, vec![ask.into()], Pending::Approval(id));
     }
 
@@ -101,10 +103,10 @@ impl Machine {
         ask: &Ask,
         answer: Answer,
     ) -> Result<(), Fault> {
-        let (Some(approval), Some(choice)) = (ask.approval.clone(), answer.choice) else {
+        let (Subject::Approval { approval }, Some(choice)) = (&ask.subject, ask.chosen(&answer)) else {
             return Err(one_of_its_choices(ask));
         };
-        let approved = choice == 0;
+        let (approval, approved) = (approval.clone(), *choice == ChoiceId::Approve);
         self.answering.insert(ask.id);
         let ticket = self.number();
         let decision = Decision { task, ask: ask.id, answer, command, approval: approval.clone(), approved };
@@ -134,7 +136,7 @@ impl Machine {
             shown(script)
         );
         let root = self.tree.root_id();
-        self.ask_approval(root, Approval::SetupHook { hash }, question, detail, &["Run it", "Go on without it"]);
+        self.ask_approval(root, Approval::SetupHook { hash }, question, detail, ["Run it", "Go on without it"]);
     }
 
     /// Tells whether a task waits until the user has decided about a setup hook.
@@ -152,7 +154,7 @@ impl Machine {
         if known.is_none() && !is_old {
             let (question, detail) = words_about(node, facts);
             self.withdraw_approvals(task, Some(ask_id(&what)));
-            self.ask_approval(task, what, question, detail, &["Run it like this", "Do not run it"]);
+            self.ask_approval(task, what, question, detail, ["Run it like this", "Do not run it"]);
             return false;
         }
         self.withdraw_approvals(task, None);
@@ -170,8 +172,10 @@ impl Machine {
     /// Takes back what was asked about a file that has changed since.
     fn withdraw_approvals(&mut self, task: TaskId, except: Option<AskId>) {
         let Some(life) = self.lives.get(&task) else { return };
-        let is_about_file =
-            |ask: &&Ask| matches!(ask.approval, Some(Approval::RecurringTask { .. })) && Some(ask.id) != except;
+        let is_about_file = |ask: &&Ask| {
+            let of_file = matches!(ask.subject, Subject::Approval { approval: Approval::RecurringTask { .. } });
+            of_file && Some(ask.id) != except
+        };
         let stale = life.state.asks.iter().filter(is_about_file);
         let bodies: Vec<Body> = stale
             .map(|ask| AskWithdrawn { id: ask.id, reason: "the file has changed since".to_owned() }.into())
@@ -212,7 +216,7 @@ impl Machine {
                     shown(&message.body)
                 );
                 let root = self.tree.root_id();
-                self.ask_approval(root, what, question, detail, &["Let its messages through", "Drop its messages"]);
+                self.ask_approval(root, what, question, detail, ["Let its messages through", "Drop its messages"]);
             }
         }
     }

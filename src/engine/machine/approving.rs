@@ -5,15 +5,14 @@
 use crate::base::{AskId, Fault, TaskId, Timestamp};
 use crate::engine::machine::asking::one_of_its_choices;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Unapproved};
-use crate::model::ask::{Approval, AskMode};
+use crate::model::ask::{Approval, AskMode, ChoiceId, ServerApproval, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
 use crate::model::{Answer, Ask, AskKind};
 use crate::tools::mcp::ToolChange;
 
-const APPROVE: &str = "Let it start";
-const DECLINE: &str = "Leave it out";
-const ACCEPT_TOOLS: &str = "Use the new list";
-const KEEP_TOOLS: &str = "Keep the accepted list";
+const START: [(ChoiceId, &str); 2] = [(ChoiceId::Approve, "Let it start"), (ChoiceId::Decline, "Leave it out")];
+const TOOLS: [(ChoiceId, &str); 2] =
+    [(ChoiceId::Approve, "Use the new list"), (ChoiceId::Decline, "Keep the accepted list")];
 
 /// What the person decided, on its way into the settings.
 #[derive(Debug)]
@@ -63,13 +62,15 @@ impl Machine {
         if self.limits.hold || undone {
             return;
         }
-        let of_servers = self.ground.servers.iter().map(|server| (&server.hash, server.question(), [APPROVE, DECLINE]));
+        let of_servers = self.ground.servers.iter();
+        let of_servers = of_servers.map(|server| (&server.hash, server.question(), ServerApproval::Start, START));
         let of_tools = self.ground.changed_tools.iter();
-        let of_tools = of_tools.map(|change| (&change.hash, question_about_tools(change), [ACCEPT_TOOLS, KEEP_TOOLS]));
+        let of_tools =
+            of_tools.map(|change| (&change.hash, question_about_tools(change), ServerApproval::Tools, TOOLS));
         let wanted: Vec<_> = of_servers
             .chain(of_tools)
-            .filter_map(|(hash, (question, detail), choices)| {
-                let ask = self.new_ask(AskKind::McpApproval, question, detail, &choices);
+            .filter_map(|(hash, (question, detail), of, choices)| {
+                let ask = self.new_ask(Subject::McpApproval { of }, question, detail, &choices);
                 Some(Ask { id: ask_id(hash)?, mode: AskMode::Continues, ..ask })
             })
             .collect();
@@ -78,7 +79,7 @@ impl Machine {
             .get(&root)
             .into_iter()
             .flat_map(|life| life.state.asks.iter())
-            .filter(|ask| ask.kind == AskKind::McpApproval)
+            .filter(|ask| ask.kind() == AskKind::McpApproval)
             .map(|ask| ask.id)
             .collect();
         self.server_asks.extend(&open);
@@ -110,9 +111,8 @@ impl Machine {
             )
             .hint("`mxd mcp list` shows what it asks for"));
         };
-        let approved = match answer.choice {
-            Some(0) => true,
-            Some(_) => false,
+        let approved = match ask.chosen(&answer) {
+            Some(choice) => *choice == ChoiceId::Approve,
             None => return Err(one_of_its_choices(ask)),
         };
         self.answering.insert(ask.id);

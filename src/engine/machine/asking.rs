@@ -1,68 +1,65 @@
 //! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
 
 use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
-use crate::engine::command::Reply;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::{Effect, Hook, Life, Machine, Pending, Ticket, Timer};
-use crate::model::ask::{AnsweredBy, AskMode};
+use crate::model::ask::{AnsweredBy, AskMode, Choice, ChoiceId, Given, LaunchProblem, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, Verdict};
+use crate::model::fold::Decision;
 use crate::model::message::Source;
 use crate::model::task::{ResultRound, Status};
 use crate::model::{Answer, Ask, AskKind};
 
-const RETRY: &str = "Try again";
-const RETRY_QUESTION: &str = ". Try again?";
-const EDITED: &str = "I have edited it: run it from my checkout";
-const WITHOUT: &str = "Go on without it";
-const CANCEL: &str = "Leave it";
-/// What the task above is told of one whose worktree the person gave up.
+/// What the task above is told of one whose worktree the user gave up.
 const GIVEN_UP: &str = "Its worktree could not be set up, and the person left it at that.";
 
-/// Returns what an answer says is to be done with the setup hook.
-pub(super) fn hook(answer: &Answer) -> Hook {
-    let is = |choice: &str| answer.text.trim().eq_ignore_ascii_case(choice);
-    if is(WITHOUT) {
-        Hook::Skip
-    } else if is(EDITED) {
-        Hook::RunEdited
-    } else {
-        Hook::Run
+const RETRY: (ChoiceId, &str) = (ChoiceId::Retry, "Try again");
+const LEAVE: (ChoiceId, &str) = (ChoiceId::Leave, "Leave it");
+
+/// Returns what the user decided to do with the setup hook.
+pub(super) fn hook(decision: &Decision) -> Hook {
+    match decision.ask.chosen(&decision.answer) {
+        Some(ChoiceId::SkipHook) => Hook::Skip,
+        Some(ChoiceId::RunEditedHook) => Hook::RunEdited,
+        _ => Hook::Run,
     }
 }
 
-/// Returns why something failed without what the person could do about it: that stands in the question.
-fn without_hints(reason: &str) -> String {
-    let lines: Vec<_> = reason.lines().filter(|line| !line.trim_start().starts_with("hint: ")).collect();
-    lines.join("\n")
-}
-
 impl Machine {
-    pub(super) fn new_ask(&self, kind: AskKind, question: String, detail: String, choices: &[&str]) -> Ask {
+    pub(super) fn new_ask(
+        &self,
+        subject: Subject,
+        question: String,
+        detail: String,
+        choices: &[(ChoiceId, &str)],
+    ) -> Ask {
         Ask {
             id: AskId::fresh(&self.ids),
-            kind,
+            subject,
             question,
             detail,
-            choices: choices.iter().map(|&choice| choice.to_owned()).collect(),
+            choices: choices.iter().map(|(id, label)| Choice::new(id.clone(), *label)).collect(),
             default: None,
             mode: AskMode::Blocks,
             deadline: None,
             tool_call: None,
-            approval: None,
         }
     }
 
     /// Asks whether a task is to be tried again that `failed`, and tells the task above of it: nobody waits for a dead
     /// task. The id of what is told follows from the question, so that it is told once.
-    pub(super) fn give_up_until_answered(&mut self, now: Timestamp, task: TaskId, failed: &str, reason: &str) {
+    pub(super) fn give_up_until_answered(&mut self, now: Timestamp, task: TaskId, failed: &str, fault: Fault) {
         let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
-        let question = format!("\"{title}\" {failed}{RETRY_QUESTION}");
-        let ask = self.new_ask(AskKind::LaunchFailed, question, reason.to_owned(), &[RETRY, CANCEL]);
+        let question = format!("\"{title}\" {failed}. Try again?");
+        let detail = fault.to_string();
+        let problem = LaunchProblem { failed: failed.to_owned(), reason: fault.message, hints: fault.hints };
+        let told = told(&problem);
+        let ask = self.new_ask(Subject::LaunchFailed(problem), question, detail, &[RETRY, LEAVE]);
         let id = failure_id(ask.id);
         self.append(task, vec![ask.into()], Pending::Question(task));
         if self.is_settled_below(task) {
-            self.announce(now, task, Verdict::Failed, format!("It {failed}: {}", without_hints(reason)), id);
+            self.announce(now, task, Verdict::Failed, told, id);
         }
     }
 
@@ -72,15 +69,17 @@ impl Machine {
         let Some(node) = self.tree.get(task).filter(|node| node.status == Status::InProgress) else { return };
         let free = |life: &&Life| life.closing.is_none() && life.run.is_none();
         let Some(life) = self.lives.get(&task).filter(free).filter(|_| self.is_settled_below(task)) else { return };
-        let Some(ask) = life.state.asks.iter().find(|ask| ask.kind == AskKind::LaunchFailed) else { return };
-        let since = i64::try_from(ask.id.ulid().timestamp_ms()).unwrap_or(i64::MAX);
+        let failure = |ask: &Ask| match &ask.subject {
+            Subject::LaunchFailed(problem) => Some((ask.id, told(problem))),
+            _ => None,
+        };
+        let Some((ask, why)) = life.state.asks.iter().find_map(failure) else { return };
+        let since = i64::try_from(ask.ulid().timestamp_ms()).unwrap_or(i64::MAX);
         let recorded = |round: &ResultRound| round.verdict == Verdict::Failed && round.at.as_millis() >= since;
         if node.parent.is_none() || node.results.iter().any(recorded) {
             return;
         }
-        let failed = ask.question.trim_end_matches(RETRY_QUESTION);
-        let (id, why) = (ask.id, format!("{failed}: {}", without_hints(&ask.detail)));
-        self.announce_once(now, task, Verdict::Failed, why, failure_id(id), EventId::from_ulid(id.ulid()));
+        self.announce_once(now, task, Verdict::Failed, why, failure_id(ask), EventId::from_ulid(ask.ulid()));
     }
 
     pub(super) fn ask_about_setup(&mut self, task: TaskId, exit: &str, output: &str) {
@@ -90,7 +89,9 @@ impl Machine {
             "{output}\n\nTo change it, edit {path} in your checkout and choose the second answer; commit it, so that new \
              worktrees have it, too."
         );
-        let ask = self.new_ask(AskKind::SetupHook, question, detail, &[RETRY, EDITED, WITHOUT, CANCEL]);
+        let edited = (ChoiceId::RunEditedHook, "I have edited it: run it from my checkout");
+        let choices = [RETRY, edited, (ChoiceId::SkipHook, "Go on without it"), LEAVE];
+        let ask = self.new_ask(Subject::SetupHook, question, detail, &choices);
         self.append(task, vec![ask.into()], Pending::Question(task));
     }
 
@@ -112,30 +113,30 @@ impl Machine {
         ticket: Ticket,
         task: TaskId,
         id: AskId,
-        reply: Reply,
+        given: Given,
     ) -> Result<(), Fault> {
         self.node(task)?;
         let Some(ask) = self.pending_ask(task, id).cloned() else {
             return Err(Fault::user("this question has been answered, or no longer stands")
                 .hint("`mxd asks` lists what is open"));
         };
-        let answer = read(&ask, reply)?;
-        if ask.kind == AskKind::Review {
+        let answer = read(&ask, given)?;
+        if ask.kind() == AskKind::Review {
             return self.answer_review(now, ticket, task, &ask, answer);
         }
-        if ask.kind == AskKind::McpApproval {
+        if ask.kind() == AskKind::McpApproval {
             return self.decide(ticket, task, &ask, answer);
         }
-        if ask.kind == AskKind::Approval {
+        if ask.kind() == AskKind::Approval {
             return self.answer_approval(ticket, task, &ask, answer);
         }
         // Nobody reads these words: a "no" must not be taken for a "try again".
-        if matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit)
+        if matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit)
             && answer.choice.is_none()
         {
             return Err(one_of_its_choices(&ask));
         }
-        if ask.kind == AskKind::TaskLimit {
+        if ask.kind() == AskKind::TaskLimit {
             self.answer_task_limit(now, ticket, task, &ask, answer);
             return Ok(());
         }
@@ -148,7 +149,7 @@ impl Machine {
         self.answering.insert(id);
         let then = Pending::Answer { task, ask: id, ticket };
         let answered: Body = AskAnswered { id, answer: answer.clone() }.into();
-        match ask.kind {
+        match ask.kind() {
             // The agent reads it as a message, so nothing else is left to be acted on.
             AskKind::Clarify => {
                 let defaulted = answer.by == AnsweredBy::Timeout;
@@ -158,11 +159,11 @@ impl Machine {
                 let plan = Plan { line: Place::First, ..Plan::default() };
                 self.deliver_with(task, vec![answered, acted_on], message, plan, then);
             }
-            AskKind::LaunchFailed | AskKind::SetupHook if is_cancel(&answer) => {
+            AskKind::LaunchFailed | AskKind::SetupHook if ask.chosen(&answer) == Some(&ChoiceId::Leave) => {
                 let acted_on = AskWithdrawn { id, reason: "the person left it as it is".to_owned() }.into();
                 // What it was to do is not done at the next start either. A launch that failed was told above at once;
                 // a hook that failed is told now, and the words say so also after a crash.
-                let result = if ask.kind == AskKind::SetupHook { GIVEN_UP.to_owned() } else { String::new() };
+                let result = if ask.kind() == AskKind::SetupHook { GIVEN_UP.to_owned() } else { String::new() };
                 let ended = RunEnded { result, ..RunEnded::from(Exit::Interrupted(InterruptReason::Stopped)) }.into();
                 self.append(task, vec![answered, acted_on, ended], then);
             }
@@ -193,10 +194,10 @@ impl Machine {
             return;
         };
         // Work that was looked at counts, and what was approved is in the settings; nobody has to be woken for that.
-        if matches!(decision.ask.kind, AskKind::Review | AskKind::McpApproval | AskKind::Approval) {
+        if matches!(decision.ask.kind(), AskKind::Review | AskKind::McpApproval | AskKind::Approval) {
             return;
         }
-        if !is_cancel(&decision.answer) {
+        if decision.ask.chosen(&decision.answer) != Some(&ChoiceId::Leave) {
             self.wake(now, task, Place::First);
         }
     }
@@ -204,9 +205,9 @@ impl Machine {
     /// Nobody answered in time: the default does.
     pub(super) fn deadline(&mut self, now: Timestamp, task: TaskId, id: AskId) {
         let Some(ask) = self.pending_ask(task, id).cloned() else { return };
-        let Some(default) = ask.default.clone() else { return };
-        let choice = ask.choices.iter().position(|choice| *choice == default);
-        let answer = Answer { text: default, choice, by: AnsweredBy::Timeout };
+        let Some(answer) = ask.default.clone().and_then(|default| ask.answer(default, AnsweredBy::Timeout)) else {
+            return;
+        };
         self.record_answer(now, task, &ask, answer, None);
     }
 
@@ -227,8 +228,14 @@ impl Machine {
             return Err("The question is empty. Say in one line what you need to know.".to_owned());
         }
         let deadline = default.as_ref().and(self.limits.clarify_timeout).map(|wait| now.later(wait));
-        let ask = Ask { default, mode, deadline, ..self.new_ask(AskKind::Clarify, question, detail, &[]) };
-        let ask = Ask { choices, ..ask };
+        let choices = Choice::options(choices);
+        let of_default = |text: String| match choices.iter().find(|choice| choice.label == text) {
+            Some(choice) => Given::Choice(choice.id.clone()),
+            None => Given::Text(text),
+        };
+        let default = default.map(of_default);
+        let ask = self.new_ask(Subject::Clarify, question, detail, &[]);
+        let ask = Ask { default, mode, deadline, choices, ..ask };
         let words = match mode {
             AskMode::Blocks => {
                 "The question was put to the person. Call yield now: the answer wakes you. Do not go on with what depends on it."
@@ -247,31 +254,34 @@ fn failure_id(ask: AskId) -> MessageId {
     MessageId::from_ulid(ask.ulid())
 }
 
-fn is_cancel(answer: &Answer) -> bool {
-    answer.text.trim().eq_ignore_ascii_case(CANCEL)
+/// Returns what the task above is told of a failed launch. Hints are for the user, who is asked.
+fn told(problem: &LaunchProblem) -> String {
+    format!("It {}: {}", problem.failed, problem.reason)
 }
 
 /// Says that words of one's own are no answer to a question, and what is.
 pub(super) fn one_of_its_choices(ask: &Ask) -> Fault {
     let fault = Fault::user("this question is answered with one of its choices");
     let choices = ask.choices.iter().zip(1..);
-    choices.fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {choice}")))
+    choices.fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {}", choice.label)))
 }
 
-/// Understands what a person said to an Ask: a choice by its number, by its words, or something else.
-fn read(ask: &Ask, reply: Reply) -> Result<Answer, Fault> {
-    let by = AnsweredBy::Person;
-    match reply {
-        Reply::Choice(choice) => match ask.choices.get(choice) {
-            Some(text) => Ok(Answer { text: text.clone(), choice: Some(choice), by }),
-            None => {
-                Err(Fault::user(format!("there is no choice {}: the question has {}", choice + 1, ask.choices.len())))
-            }
+/// Returns what was given as an answer to an Ask. A choice that was written out is that choice.
+fn read(ask: &Ask, given: Given) -> Result<Answer, Fault> {
+    let given = match given {
+        Given::Text(text) if text.trim().is_empty() => return Err(Fault::user("the answer is empty")),
+        Given::Text(text) => match ask.choice_written(&text) {
+            Some(choice) => Given::Choice(choice.id.clone()),
+            None => Given::Text(text),
         },
-        Reply::Text(text) if text.trim().is_empty() => Err(Fault::user("the answer is empty")),
-        Reply::Text(text) => {
-            let choice = ask.choices.iter().position(|choice| choice.eq_ignore_ascii_case(text.trim()));
-            Ok(Answer { text, choice, by })
-        }
-    }
+        Given::Choice(id) => Given::Choice(id),
+    };
+    ask.answer(given, AnsweredBy::Person).ok_or_else(|| {
+        let count = ask.choices.len();
+        let fault = Fault::user(format!("there is no such choice: the question has {count}"));
+        ask.choices
+            .iter()
+            .zip(1..)
+            .fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {}", choice.label)))
+    })
 }

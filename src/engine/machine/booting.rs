@@ -13,7 +13,7 @@ use crate::model::{Ask, AskKind};
 impl Machine {
     fn could_not_start(&self, task: TaskId) -> bool {
         let asks = self.lives.get(&task).map(|life| life.state.asks.iter());
-        asks.is_some_and(|mut asks| asks.any(|ask| ask.kind == AskKind::LaunchFailed))
+        asks.is_some_and(|mut asks| asks.any(|ask| ask.kind() == AskKind::LaunchFailed))
     }
 
     /// Sends the first message to a task that was made to begin at once, if its creation was cut short: the tree has it,

@@ -169,7 +169,7 @@ impl Machine {
     ) -> Option<(TaskId, Message)> {
         let node = self.tree.get(task)?;
         let from = Source::TaskComplete { task, title: node.title.clone(), verdict };
-        let message = Message { id, from, body: result.to_owned(), images: Vec::new(), at: now };
+        let message = Message::new(id, now, from, result);
         Some((node.parent?, message))
     }
 

@@ -1,14 +1,14 @@
 //! Messages: the one way in which anything is said to a task. Into its session first; then its run hears of it, or one
 //! is started.
 
-use crate::agent::machine::Delivery;
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
-use crate::engine::command::{Outcome, Outgoing, SendMode};
+use crate::engine::command::{Outcome, Outgoing};
 use crate::engine::machine::running::{Place as InLine, Run};
 use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::AskKind;
 use crate::model::event::{Body, Event, MessagesConsumed, MessagesWithdrawn};
+use crate::model::message::Delivery;
 use crate::model::message::{Message, Source, TreeAction};
 use crate::model::task::Status;
 use crate::model::work::Work;
@@ -16,9 +16,6 @@ use crate::model::work::Work;
 /// How a message is handed over once it is in its session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    pub(super) delivery: Delivery,
-    /// What the agent is doing is cut short.
-    pub(super) interrupt: bool,
     /// Whether a run may be started for it. Not the same as whether it wakes one that sleeps.
     pub(super) launch: bool,
     pub(super) line: InLine,
@@ -45,19 +42,14 @@ pub(super) struct Withdrawal {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { delivery: Delivery::Steer, interrupt: false, launch: true, line: InLine::Last }
+        Self { launch: true, line: InLine::Last }
     }
 }
 
 impl Plan {
-    /// From the person: it goes first.
-    pub(super) fn of_person(mode: SendMode) -> Self {
-        let (delivery, interrupt) = match mode {
-            SendMode::Steer => (Delivery::Steer, false),
-            SendMode::Next => (Delivery::Next, false),
-            SendMode::Interrupt => (Delivery::Steer, true),
-        };
-        Self { delivery, interrupt, launch: true, line: InLine::First }
+    /// From the user: it goes first.
+    pub(super) fn of_user() -> Self {
+        Self { launch: true, line: InLine::First }
     }
 
     /// To be read when there is something else to read, too.
@@ -270,7 +262,7 @@ impl Machine {
             Body::Message(message) => self.message_arrived(now, task, message, event),
             Body::AskRaised(ask) => {
                 self.asked(task, ask);
-                if ask.kind == AskKind::LaunchFailed {
+                if ask.kind() == AskKind::LaunchFailed {
                     self.tell_of_failure(now, task);
                 }
             }
@@ -329,8 +321,8 @@ impl Machine {
             self.changed.insert(*asking);
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
-            self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: plan.delivery });
-            if plan.interrupt {
+            self.out.push(Effect::Hear { task, event: Box::new(event.clone()) });
+            if message.delivery == Delivery::Interrupt {
                 self.out.push(Effect::Interrupt { task });
             }
         } else if plan.launch && message.from.wakes() {
@@ -341,7 +333,7 @@ impl Machine {
     /// Passes on to a run what was written into its session.
     pub(super) fn hear(&mut self, task: TaskId, event: &Event) {
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
-            self.out.push(Effect::Hear { task, event: Box::new(event.clone()), delivery: Delivery::Steer });
+            self.out.push(Effect::Hear { task, event: Box::new(event.clone()) });
         }
     }
 
@@ -351,7 +343,7 @@ impl Machine {
         ticket: Ticket,
         task: TaskId,
         outgoing: Outgoing,
-        mode: SendMode,
+        mode: Delivery,
     ) -> Result<(), Fault> {
         let node = self.node(task)?;
         let (title, woke) =
@@ -359,11 +351,12 @@ impl Machine {
         if outgoing.text.trim().is_empty() && outgoing.images.is_empty() {
             return Err(Fault::user("there is nothing to send: the message is empty"));
         }
-        let message = Message { images: outgoing.images, ..self.message(now, Source::User, outgoing.text) };
+        let message =
+            Message { images: outgoing.images, delivery: mode, ..self.message(now, Source::User, outgoing.text) };
         let forwarded = message.body.clone();
         let outcome = Outcome::Sent(message.id);
         let with = self.withdraw_review(task, "the person spoke to the agent instead");
-        self.deliver_with(task, with, message, Plan::of_person(mode), Pending::Reply(ticket, outcome));
+        self.deliver_with(task, with, message, Plan::of_user(), Pending::Reply(ticket, outcome));
         let from = Source::UserMessageForwarded { task, title, woke };
         self.tell_above(now, task, &from, &forwarded);
         Ok(())
@@ -455,7 +448,7 @@ impl Machine {
             return Err(Fault::user("there is no conversation to summarise yet"));
         }
         let message = self.message(now, Source::Compact, "");
-        self.deliver(task, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, Outcome::Done));
+        self.deliver(task, message, Plan::of_user(), Pending::Reply(ticket, Outcome::Done));
         Ok(())
     }
 }

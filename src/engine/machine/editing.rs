@@ -6,7 +6,7 @@ mod restoring;
 mod steps;
 
 use crate::base::{Fault, TaskId, Timestamp, text};
-use crate::engine::command::{Changes, Draft, Outcome, SendMode, Start};
+use crate::engine::command::{Changes, Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::{Actor, Asker, Machine, Pending};
@@ -157,14 +157,16 @@ impl Machine {
     /// Gives a new task its first message, once the tree knows it.
     pub(super) fn begin_work(&mut self, now: Timestamp, asker: Asker, task: TaskId, above: TaskId, by: Actor) {
         let recurs = self.tree.get(task).is_some_and(|node| node.recurring != Recurring::None);
+        let is_fork = self.state(task).is_some_and(|state| state.turns.voice.is_some());
         let words = match asker {
             Asker::Round if recurs => self.round_words(task),
-            _ if self.state(task).is_some_and(|state| state.turns.voice.is_some()) => message::GO_ON_FROM_FORK,
+            _ if is_fork => message::BEGIN_FORK,
             Asker::Command(_) | Asker::Request(_) | Asker::Round => message::BEGIN,
         };
         let from = match (by, asker) {
             (_, Asker::Round) if recurs => Source::Notice,
-            (Actor::Person, _) => Source::User,
+            (Actor::Person, _) if is_fork => Source::BeginFork,
+            (Actor::Person, _) => Source::Begin,
             (Actor::Agent(own), _) => {
                 let title = self.tree.get(own).map(|node| node.title.clone()).unwrap_or_default();
                 Source::TaskMessage { task: own, title, request_reply: false }
@@ -181,7 +183,7 @@ impl Machine {
             }
             Asker::Round => Pending::Nothing,
         };
-        let plan = if by == Actor::Person { Plan::of_person(SendMode::Steer) } else { Plan::default() };
+        let plan = if by == Actor::Person { Plan::of_user() } else { Plan::default() };
         self.deliver_first(task, message, plan, then);
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::agent::driver::Ending;
-use crate::base::{MessageId, TaskId, Timestamp};
+use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::{Effect, Machine, Pending, Timer};
 use crate::engine::update::{Level, Notice};
@@ -57,7 +57,7 @@ impl Machine {
             InterruptReason::Stopped | InterruptReason::Quit | InterruptReason::TaskGone => {}
             InterruptReason::Storage(reason) => self.disk_refused(now, task, SESSION_REFUSED, reason),
             InterruptReason::Internal(reason) | InterruptReason::Provider(reason) => {
-                self.give_up_until_answered(now, task, "was broken off", reason);
+                self.give_up_until_answered(now, task, "was broken off", Fault::internal(reason.clone()));
             }
             InterruptReason::Budget => self.fail(now, task, "Its budget is spent."),
             InterruptReason::TurnLimit => self.fail(now, task, "It has had as many turns as it may have."),

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::driver::Ending;
-use crate::agent::machine::Delivery;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
 use crate::config::recurring::{Facts, PlanChange};
 use crate::engine::command::{Command, OnConflict, Outcome};
@@ -221,9 +220,9 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchFailure {
     /// Something is not as it must be: the sentence says what and what to do.
-    Refused(String),
+    Refused(Fault),
     /// The disk refused something: it may take it later.
-    Disk(String),
+    Disk(Fault),
     /// The worktree's setup hook did not succeed.
     SetupHook { exit: String, output: String },
     /// The user has not decided whether this setup hook may run.
@@ -272,7 +271,6 @@ pub enum Effect {
     Hear {
         task: TaskId,
         event: Box<Event>,
-        delivery: Delivery,
     },
     Withdraw {
         task: TaskId,

@@ -177,7 +177,7 @@ impl Machine {
             ));
         }
         // What the repository asks for is no question of the agent's.
-        let own = |ask: &&Ask| !matches!(ask.kind, AskKind::McpApproval | AskKind::Approval);
+        let own = |ask: &&Ask| !matches!(ask.kind(), AskKind::McpApproval | AskKind::Approval);
         let asks = self.lives.get(&task).map_or(0, |life| life.state.asks.iter().filter(own).count());
         if asks > 0 && verdict == Verdict::Passed {
             return Some(format!(

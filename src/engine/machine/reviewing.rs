@@ -1,19 +1,17 @@
 //! Reviews: a round of comments on its way to an agent, and work that waits to be looked at before it counts as done.
 
 use crate::base::{AskId, EventId, Fault, TaskId, Timestamp, text};
-use crate::engine::command::{OnConflict, Outcome, SendMode};
+use crate::engine::command::{OnConflict, Outcome};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::working::Waiting;
 use crate::engine::machine::{Effect, Job, Machine, Pending, Ticket};
 use crate::engine::review::{Comment, Goal, How, Round};
 use crate::engine::snapshot::DiffStat;
+use crate::model::ask::{ChoiceId, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Exit};
 use crate::model::message::Source;
 use crate::model::work::Work;
 use crate::model::{Answer, Ask, AskKind};
-
-pub(super) const APPROVE: &str = "Approve";
-const MERGE: &str = "Merge";
 
 impl Machine {
     pub(super) fn review(
@@ -50,14 +48,14 @@ impl Machine {
         message.body = format!("I have looked at your work.\n\n{round}");
         let outcome = Outcome::Sent(message.id);
         with.push(Work::Reviewed { round }.into());
-        self.deliver_with(task, with, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, outcome));
+        self.deliver_with(task, with, message, Plan::of_user(), Pending::Reply(ticket, outcome));
         Ok(())
     }
 
     /// Returns what takes back the question whether a task's work is good, if it is open.
     pub(super) fn withdraw_review(&self, task: TaskId, reason: &str) -> Vec<Body> {
         let Some(life) = self.lives.get(&task) else { return Vec::new() };
-        let open = life.state.asks.iter().filter(|ask| ask.kind == AskKind::Review);
+        let open = life.state.asks.iter().filter(|ask| ask.kind() == AskKind::Review);
         open.map(|ask| AskWithdrawn { id: ask.id, reason: reason.to_owned() }.into()).collect()
     }
 
@@ -107,7 +105,12 @@ impl Machine {
         let detail = format!("{changed}; {checked}\n\n{result}\n\nOr say what should be different.");
         let ask = Ask {
             id: AskId::from_ulid(exit.ulid()),
-            ..self.new_ask(AskKind::Review, question, detail, &[APPROVE, MERGE])
+            ..self.new_ask(
+                Subject::Review,
+                question,
+                detail,
+                &[(ChoiceId::Approve, "Approve"), (ChoiceId::Merge, "Merge")],
+            )
         };
         self.append(task, vec![ask.into()], Pending::Question(task));
     }
@@ -126,10 +129,12 @@ impl Machine {
         ask: &Ask,
         answer: Answer,
     ) -> Result<(), Fault> {
-        match answer.choice.and_then(|choice| ask.choices.get(choice)).map(String::as_str) {
-            Some(MERGE) => self.merge(ticket, task, Goal::Above, How::Merge, OnConflict::Refuse, Some(ask.id)),
+        match ask.chosen(&answer) {
+            Some(ChoiceId::Merge) => {
+                self.merge(ticket, task, Goal::Above, How::Merge, OnConflict::Refuse, Some((ask.id, answer)))
+            }
             Some(_) => {
-                self.approve_with(now, ticket, task, ask.id, Vec::new(), Outcome::Done);
+                self.approve_with(now, ticket, task, (ask.id, answer), Vec::new(), Outcome::Done);
                 Ok(())
             }
             None => {

@@ -2,7 +2,7 @@
 //! a crash finds; the conversation and the word on how it ended follow in one append.
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp, TurnId};
-use crate::engine::command::{Draft, Outcome, SendMode, Start};
+use crate::engine::command::{Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::working::Waiting;
@@ -10,7 +10,7 @@ use crate::engine::machine::{Actor, Asker, Effect, GoBack, Job, Machine, Pending
 use crate::engine::review::Extent;
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MoveReason, RunEnded, Snapshot};
-use crate::model::message::{GO_ON_FROM_FORK, Message, Source};
+use crate::model::message::{BEGIN_FORK, Message, Source};
 use crate::model::task::Status;
 use crate::model::work::{Aim, Rewound, Work};
 
@@ -152,7 +152,7 @@ impl Machine {
                 let images = original.map(|original| original.images).unwrap_or_default();
                 let message = Message { images, ..self.message(now, Source::User, words) };
                 back.sent = Some(message.id);
-                self.plans.insert(message.id, Plan::of_person(SendMode::Steer));
+                self.plans.insert(message.id, Plan::of_user());
                 bodies.push(message.into());
             }
             // It waits for what the person has to say next.
@@ -288,9 +288,9 @@ impl Machine {
         match start {
             Start::Now => {
                 self.let_go(now, &[to]);
-                let message = self.message(now, Source::User, GO_ON_FROM_FORK);
+                let message = self.message(now, Source::BeginFork, BEGIN_FORK);
                 let then = Pending::Reply(ticket, Outcome::Created(to));
-                self.deliver_first(to, message, Plan::of_person(SendMode::Steer), then);
+                self.deliver_first(to, message, Plan::of_user(), then);
             }
             Start::Later | Start::Draft => self.settle_work(now, Some(ticket), to, Ok(Outcome::Created(to))),
         }
@@ -318,6 +318,9 @@ fn is_said(message: &Message) -> bool {
     match &message.from {
         Source::WorkContext | Source::CompactedResume | Source::Compact | Source::Interrupt => false,
         Source::User
+        | Source::Begin
+        | Source::BeginFork
+        | Source::Continue
         | Source::TaskMessage { .. }
         | Source::TaskComplete { .. }
         | Source::UserMessageForwarded { .. }

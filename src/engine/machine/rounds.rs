@@ -73,7 +73,7 @@ impl Machine {
         let (Some(node), Some(life)) = (self.tree.get(task), self.lives.get(&task)) else { return false };
         let resets = node.recurring == Recurring::Reset && !self.timed.contains(&task);
         let is_over = matches!(node.status, Status::Passed | Status::Failed) && life.state.is_ended();
-        let asked = life.state.messages.iter().any(|said| said.is_written() || said.from.is_of_task());
+        let asked = life.state.messages.iter().any(|said| said.from == Source::User || said.from.is_of_task());
         resets && is_over && asked && !self.works_below(task)
     }
 

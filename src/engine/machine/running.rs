@@ -10,7 +10,6 @@ use crate::model::AskKind;
 use crate::model::event::{AskWithdrawn, Body, Exit, InterruptReason};
 use crate::model::fold::{LastExit, SessionState};
 use crate::model::live::Activity;
-use crate::model::message::Source;
 use crate::model::task::{Status, TaskNode};
 
 /// A slot that a task has taken.
@@ -100,8 +99,8 @@ impl Machine {
             return false;
         }
         // A run with a question of its own hears only the person. For anybody else it would rise, and rest, for ever.
-        let deaf = asks.iter().any(|ask| is_of_a_run(ask.kind)) && decisions.is_empty();
-        if deaf && !messages.iter().any(|message| message.from == Source::User) {
+        let deaf = asks.iter().any(|ask| ask.kind().is_of_run()) && decisions.is_empty();
+        if deaf && !messages.iter().any(|message| message.from.is_of_user()) {
             return false;
         }
         self.lives.get(&task).is_some_and(|life| resume::of(&life.state).owes_work(&life.state))
@@ -110,7 +109,7 @@ impl Machine {
     /// Returns an open Ask without whose answer the task cannot be launched.
     pub(super) fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
         let asks = self.lives.get(&task)?.state.asks.iter();
-        asks.filter(|ask| matches!(ask.kind, AskKind::LaunchFailed | AskKind::SetupHook)).map(|ask| ask.id).next()
+        asks.filter(|ask| matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook)).map(|ask| ask.id).next()
     }
 
     /// Gives free slots to those who wait.
@@ -227,8 +226,8 @@ impl Machine {
         match failure {
             _ if stopped => self.put_to_rest(task),
             LaunchFailure::Cancelled => {}
-            LaunchFailure::Disk(reason) if self.life(task).refusals < PATIENCE => {
-                self.disk_refused(now, task, "it could not be started", &reason);
+            LaunchFailure::Disk(fault) if self.life(task).refusals < PATIENCE => {
+                self.disk_refused(now, task, "it could not be started", &fault.message);
             }
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
             LaunchFailure::UnapprovedHook { hash, script } => {
@@ -236,9 +235,9 @@ impl Machine {
                 self.ask_about_hook(task, hash, &script);
             }
             // What the disk refuses for a minute, it refuses until somebody does something about it.
-            LaunchFailure::Disk(reason) | LaunchFailure::Refused(reason) => {
+            LaunchFailure::Disk(fault) | LaunchFailure::Refused(fault) => {
                 self.life(task).refusals = 0;
-                self.give_up_until_answered(now, task, "could not be started", &reason);
+                self.give_up_until_answered(now, task, "could not be started", fault);
             }
         }
         self.run_is_gone(now, task);
@@ -305,7 +304,7 @@ impl Machine {
         let Some(life) = self.lives.get(&task).filter(|_| self.owes_work(task)) else { return };
         // The person said something instead of answering.
         let insists = self.blocking_ask(task).is_some_and(|ask| {
-            let mut words = life.state.messages.iter().filter(|message| message.from == Source::User);
+            let mut words = life.state.messages.iter().filter(|message| message.from.is_of_user());
             words.any(|message| message.id.ulid() > ask.ulid())
         });
         self.wake(now, task, if insists { Place::First } else { Place::Last });
@@ -325,29 +324,8 @@ impl Life {
 
     /// Returns what the person said about the setup hook, if nothing has been done since.
     fn hook(&self) -> Hook {
-        let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind == AskKind::SetupHook);
-        answers.next_back().map(|decision| super::asking::hook(&decision.answer)).unwrap_or_default()
-    }
-}
-
-/// Tells whether an Ask is one that a run raises for itself and waits for.
-pub(super) fn is_of_a_run(kind: AskKind) -> bool {
-    match kind {
-        AskKind::RetriesExhausted
-        | AskKind::Budget
-        | AskKind::Loop
-        | AskKind::TurnLimit
-        | AskKind::ModelStopped
-        | AskKind::CompactionFailed
-        | AskKind::CheckFailed => true,
-        AskKind::Clarify
-        | AskKind::Permission
-        | AskKind::LaunchFailed
-        | AskKind::SetupHook
-        | AskKind::McpApproval
-        | AskKind::Review
-        | AskKind::TaskLimit
-        | AskKind::Approval => false,
+        let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind() == AskKind::SetupHook);
+        answers.next_back().map(|decision| super::asking::hook(decision)).unwrap_or_default()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Stopping: one turn, one run, a subtree, everything. Tasks stay in progress; nothing is lost.
 
 use crate::base::{Fault, TaskId, Timestamp, text};
-use crate::engine::command::{Outcome, SendMode, StopScope};
+use crate::engine::command::{Outcome, StopScope};
 use crate::engine::machine::delivering::Plan;
-use crate::engine::machine::running::{Run, is_of_a_run};
+use crate::engine::machine::running::Run;
 use crate::engine::machine::{Actor, Effect, Life, Machine, Pending, Ticket};
 use crate::model::AskKind;
 use crate::model::event::{Exit, InterruptReason, RunEnded};
@@ -158,9 +158,9 @@ impl Machine {
     /// Tells whether the user has decided about a task, and its session does not say so yet: it is being stopped, or an
     /// answer that decides how its run goes on is being written.
     pub(super) fn is_deciding(&self, task: TaskId) -> bool {
-        let decides = |kind| is_of_a_run(kind) || matches!(kind, AskKind::LaunchFailed | AskKind::SetupHook);
+        let decides = |kind: AskKind| kind.is_of_run() || matches!(kind, AskKind::LaunchFailed | AskKind::SetupHook);
         let open = |life: &Life| {
-            let mut asks = life.state.asks.iter().filter(|ask| decides(ask.kind));
+            let mut asks = life.state.asks.iter().filter(|ask| decides(ask.kind()));
             asks.any(|ask| self.answering.contains(&ask.id))
         };
         self.is_being_stopped(task) || self.lives.get(&task).is_some_and(open)
@@ -179,12 +179,14 @@ impl Machine {
         if self.is_alive(task) && !self.is_being_stopped(task) {
             return Err(Fault::user("this task is at work already"));
         }
-        let words = match node.status {
-            Status::Draft | Status::Pending => message::BEGIN,
-            Status::InProgress | Status::Passed | Status::Failed | Status::Closed => message::GO_ON,
+        let (from, words) = match node.status {
+            Status::Draft | Status::Pending => (Source::Begin, message::BEGIN),
+            Status::InProgress | Status::Passed | Status::Failed | Status::Closed => {
+                (Source::Continue, message::CONTINUE)
+            }
         };
-        let message = self.message(now, Source::User, words);
-        self.deliver(task, message, Plan::of_person(SendMode::Steer), Pending::Reply(ticket, Outcome::Done));
+        let message = self.message(now, from, words);
+        self.deliver(task, message, Plan::of_user(), Pending::Reply(ticket, Outcome::Done));
         Ok(())
     }
 

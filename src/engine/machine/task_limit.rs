@@ -5,6 +5,7 @@ use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::model::ask::{ChoiceId, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Grant, Granted};
 use crate::model::message::Source;
 use crate::model::task::Status;
@@ -60,7 +61,7 @@ impl Machine {
         };
         let state = self.lives.get(&own).map(|life| &life.state);
         let is_refused = state.is_some_and(|state| state.grants.no_more_tasks);
-        let is_asked = state.is_some_and(|state| state.asks.iter().any(|ask| ask.kind == AskKind::TaskLimit));
+        let is_asked = state.is_some_and(|state| state.asks.iter().any(|ask| ask.kind() == AskKind::TaskLimit));
         let waits = format!(
             "Not created: {said}, and that is the limit. The user has been asked whether to allow more. Do not try again: call \
              yield and wait for the answer, or do the work without another task."
@@ -93,7 +94,12 @@ impl Machine {
         };
         let detail = format!("The limit is the setting {setting}.");
         let allow = format!("Allow {} more", self.limits.max_tasks_per_turn);
-        self.new_ask(AskKind::TaskLimit, question, detail, &[&allow, "Refuse"])
+        self.new_ask(
+            Subject::TaskLimit,
+            question,
+            detail,
+            &[(ChoiceId::Approve, &allow), (ChoiceId::Decline, "Refuse")],
+        )
     }
 
     /// The question is on the disk, or could not be put there: the agent is told.
@@ -112,7 +118,7 @@ impl Machine {
         answer: Answer,
     ) {
         let more = self.limits.max_tasks_per_turn;
-        let (grant, words) = if answer.choice == Some(0) {
+        let (grant, words) = if ask.chosen(&answer) == Some(&ChoiceId::Approve) {
             self.life(task).created = 0;
             let open = u32::try_from(self.open_tasks()).unwrap_or(u32::MAX);
             (

@@ -5,7 +5,7 @@ mod conflicts;
 mod merging;
 
 use crate::base::{Fault, TaskId, Timestamp, text};
-use crate::engine::command::{Outcome, SendMode};
+use crate::engine::command::Outcome;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::rewinding::{Forking, Return};
 use crate::engine::machine::{Effect, Job, Machine, Pending, Ticket, Worked};
@@ -192,7 +192,7 @@ impl Machine {
         let message = self.message(now, Source::User, words);
         let then = Pending::Reply(ticket, Outcome::Noted("its agent was asked to".to_owned()));
         let with = self.withdraw_review(task, "the agent was asked to change the work");
-        self.deliver_with(task, with, message, Plan::of_person(SendMode::Steer), then);
+        self.deliver_with(task, with, message, Plan::of_user(), then);
     }
 
     /// Says in the session what was done; then whoever asked is answered.

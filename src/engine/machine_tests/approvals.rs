@@ -2,8 +2,7 @@ use super::*;
 use crate::base::{MicroUsd, ProjectId};
 use crate::config::recurring::Facts;
 use crate::engine::command::{Draft, Start};
-use crate::model::AskKind;
-use crate::model::ask::Approval;
+use crate::model::ask::{Approval, Subject};
 use crate::model::task::Recurring;
 
 fn letter(rig: &mut Rig, project: ProjectId) -> MessageId {
@@ -37,7 +36,7 @@ fn a_message_from_another_project_reaches_nobody_before_the_user_allows_it() {
     letter(&mut rig, project);
     assert_eq!((rig.launched().len(), rig.messages(root).len()), (0, 0));
     let ask = rig.only_ask(root);
-    assert_eq!((ask.kind, ask.approval), (AskKind::Approval, Some(Approval::Project { project })));
+    assert_eq!(ask.subject, Subject::Approval { approval: Approval::Project { project } });
     assert!(ask.detail.contains("Run this."), "the message is shown");
     rig.answer(root, 0);
     assert_eq!(decide(&mut rig), (Approval::Project { project }, true));
@@ -47,8 +46,8 @@ fn a_message_from_another_project_reaches_nobody_before_the_user_allows_it() {
     let other = ProjectId::fresh(&rig.ids);
     letter(&mut rig, other);
     assert_eq!(
-        rig.only_ask(root).approval,
-        Some(Approval::Project { project: other }),
+        rig.only_ask(root).subject,
+        Subject::Approval { approval: Approval::Project { project: other } },
         "the answer is for one project"
     );
 }

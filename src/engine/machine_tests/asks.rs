@@ -1,9 +1,8 @@
 use super::*;
 use crate::agent::driver::Ending;
-use crate::engine::command::Reply;
 use crate::engine::request::Request;
 use crate::model::AskKind;
-use crate::model::ask::AskMode;
+use crate::model::ask::{AskMode, ChoiceId, Given, Subject};
 use crate::model::event::{InterruptReason, RunEnded};
 use std::time::Duration;
 
@@ -41,12 +40,12 @@ fn asks_and_rests(rig: &mut Rig, default: Option<&str>) -> (TaskId, crate::base:
 fn a_question_is_answered_once_and_wakes_who_asked() {
     let mut rig = Rig::new();
     let (task, ask) = asks_and_rests(&mut rig, None);
-    let bad = Command::Answer { task, ask, reply: Reply::Choice(2) };
-    assert!(message_of(rig.command(bad)).contains("no choice 3"));
+    let bad = Command::Answer { task, ask, reply: Given::Choice(ChoiceId::Option(2)) };
+    assert!(message_of(rig.command(bad)).contains("no such choice"));
     assert_eq!(rig.answer(task, 1), Some(Ok(Outcome::Done)));
     assert_eq!(answers(&rig, task), [("that".to_owned(), false)]);
     assert_eq!(rig.launched(), [task]);
-    let again = Command::Answer { task, ask, reply: Reply::Choice(0) };
+    let again = Command::Answer { task, ask, reply: Given::Choice(ChoiceId::Option(0)) };
     assert!(message_of(rig.command(again.clone())).contains("has been answered"));
     rig.crash();
     assert!(rig.view(task).asks.is_empty());
@@ -132,11 +131,11 @@ fn a_launch_that_fails_is_told_upward_and_asked_about() {
     let root = rig.root();
     let task = rig.make(root, "Task");
     rig.send(task, "begin");
-    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model is set up".to_owned()) });
+    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model is set up")) });
     assert_eq!(rig.completions(root), [(task, Verdict::Failed)]);
     assert_eq!(rig.status(task), Status::Failed);
     let ask = rig.only_ask(task);
-    assert_eq!((ask.kind, ask.choices.len()), (AskKind::LaunchFailed, 2));
+    assert_eq!((ask.kind(), ask.choices.len()), (AskKind::LaunchFailed, 2));
     assert!(ask.detail.contains("no model is set up"));
     rig.crash();
     assert!(!rig.launched().contains(&task), "it waits for the answer");
@@ -153,13 +152,18 @@ fn what_the_user_says_after_an_answer_that_stops_a_task_wakes_it() {
         let task = rig.make_busy(rig.root(), "Task");
         let own = moment != "a launch that is left";
         if own {
-            let ask = rig.machine.new_ask(AskKind::Loop, "Go on?".to_owned(), String::new(), &["Go on", "Stop"]);
+            let ask = rig.machine.new_ask(
+                Subject::Loop,
+                "Go on?".to_owned(),
+                String::new(),
+                &[(ChoiceId::Continue, "Go on"), (ChoiceId::Stop, "Stop")],
+            );
             rig.run_writes(task, vec![ask.into()]);
             rig.rest(task);
         } else {
             rig.rest(task);
             rig.send(task, "go on");
-            rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+            rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
         }
         if moment != "before the run has acted on it" {
             rig.appends = Mood::Sleeps;
@@ -194,7 +198,7 @@ fn a_launch_that_failed_is_tried_again_whenever_the_person_says_so() {
         let root = rig.root();
         let task = rig.make(root, "Task");
         rig.send(task, "begin");
-        let failure = LaunchFailure::Refused("no model".to_owned());
+        let failure = LaunchFailure::Refused(Fault::config("no model"));
         rig.appends = if moment == "at once" { Mood::Sleeps } else { Mood::Takes };
         rig.feed(Input::LaunchFailed { task, failure });
         assert!(moment == "before a crash" || rig.wake_disk_once());
@@ -236,7 +240,7 @@ fn every_answer_to_a_failed_setup_hook_leads_somewhere() {
         assert_eq!(rig.status(task), Status::InProgress, "a failing hook is no dead task");
         assert!(rig.completions(root).is_empty());
         let ask = rig.only_ask(task);
-        assert!(ask.kind == AskKind::SetupHook && ask.detail.contains("npm: not found"), "{ask:?}");
+        assert!(ask.kind() == AskKind::SetupHook && ask.detail.contains("npm: not found"), "{ask:?}");
         rig.effects.clear();
         assert_eq!(rig.answer(task, choice), Some(Ok(Outcome::Done)), "{choice}");
         let order = rig.orders().into_iter().find(|order| order.node.id == task);
@@ -300,7 +304,7 @@ fn a_worktree_that_was_given_up_is_told_above_once_whatever_is_killed_in_between
 #[test]
 fn words_that_are_no_choice_do_not_start_what_could_not_be_started() {
     let failures = [
-        LaunchFailure::Refused("no model".to_owned()),
+        LaunchFailure::Refused(Fault::config("no model")),
         LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() },
     ];
     for failure in failures {
@@ -310,13 +314,13 @@ fn words_that_are_no_choice_do_not_start_what_could_not_be_started() {
         rig.feed(Input::LaunchFailed { task, failure });
         rig.effects.clear();
         let ask = rig.only_ask(task).id;
-        for words in ["no", "0", "leave"] {
-            let refused = rig.command(Command::Answer { task, ask, reply: Reply::Text(words.to_owned()) });
+        for words in ["no", "0", "leave", "retry"] {
+            let refused = rig.command(Command::Answer { task, ask, reply: Given::Text(words.to_owned()) });
             let said = refused.unwrap().unwrap_err();
             assert!(said.message.contains("one of its choices") && said.hints[0] == "1: Try again", "{said:?}");
         }
         assert!(rig.launched().is_empty() && rig.only_ask(task).id == ask);
-        let reply = Reply::Text(" leave IT ".to_owned());
+        let reply = Given::Text(" leave IT ".to_owned());
         assert_eq!(rig.command(Command::Answer { task, ask, reply }), Some(Ok(Outcome::Done)));
         assert!(!rig.launched().contains(&task) && rig.view(task).asks.is_empty());
     }

@@ -145,7 +145,7 @@ fn the_end_of_a_process_does_not_reopen_a_finished_task() {
             duration_ms: 1,
         };
         let id = MessageId::fresh(&rig.ids);
-        let notice = Message { id, from, body: String::new(), images: Vec::new(), at: rig.now() };
+        let notice = Message::new(id, rig.now(), from, "");
         if before_the_end {
             rig.run_writes(task, vec![notice.into()]);
             rig.exit(task, &Exit::DonePassed);
@@ -255,7 +255,7 @@ fn a_finished_task_that_is_woken_does_not_finish_again_by_itself() {
     assert_eq!(rig.view(task).node.results.len(), 2);
     // Also where a launch failed since, and that is its last round.
     rig.send(task, "and another");
-    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
     assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Failed, 3));
     rig.answer(task, 0);
     rig.crash();
@@ -282,7 +282,7 @@ fn a_task_is_not_done_while_sub_tasks_work_or_questions_are_open() {
     assert!(may(&mut rig, Verdict::Passed).unwrap_err().contains("\"Below\""));
     rig.exit(below, &Exit::DonePassed);
     assert_eq!(may(&mut rig, Verdict::Passed), Ok(String::new()));
-    let ask = rig.machine.new_ask(crate::model::AskKind::Clarify, "Which?".to_owned(), String::new(), &[]);
+    let ask = rig.machine.new_ask(crate::model::ask::Subject::Clarify, "Which?".to_owned(), String::new(), &[]);
     rig.run_writes(task, vec![ask.into()]);
     assert!(may(&mut rig, Verdict::Passed).unwrap_err().contains("1 of your questions"));
     assert_eq!(may(&mut rig, Verdict::Failed), Ok(String::new()), "whoever gives up need not wait");
@@ -315,7 +315,7 @@ fn a_failure_during_a_move_is_told_once_to_the_task_above_that_the_disk_knows() 
         rig.send(task, "begin");
         rig.saves = Mood::Sleeps;
         rig.command(Command::Move { task, parent: other, before: None });
-        rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+        rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
         assert!(rig.completions(root).is_empty() && rig.completions(other).is_empty());
         if crashes {
             rig.crash();
@@ -337,7 +337,7 @@ fn a_failure_that_a_crash_cut_short_is_told_once() {
         let task = rig.make(root, "Task");
         rig.send(task, "begin");
         rig.appends = Mood::Sleeps;
-        rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+        rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
         // The question, then the message; the marker and the verdict are lost either way.
         for _ in 0..=usize::from(told) {
             assert!(rig.wake_disk_once());

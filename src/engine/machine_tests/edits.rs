@@ -271,7 +271,7 @@ fn a_reset_takes_back_what_nobody_has_read() {
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Task");
     rig.send(task, "begin");
-    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused("no model".to_owned()) });
+    rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
     rig.effects.clear();
     rig.command(Command::Reset { task });
     let ticket = rig.effects.iter().find_map(|effect| match effect {

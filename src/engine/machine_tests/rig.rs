@@ -8,7 +8,7 @@ use super::*;
 use crate::agent::driver::Ending;
 use crate::base::{Clock, EventId, Json, MicroUsd, ProjectId, RunId, TurnId};
 use crate::config::recurring::PlanChange;
-use crate::engine::command::{Draft, Outgoing, Reply, SendMode, Start};
+use crate::engine::command::{Draft, Outgoing, Start};
 use crate::engine::request::Request;
 use crate::engine::snapshot::TaskView;
 use crate::model::ask::{Approval, Ask};
@@ -17,6 +17,7 @@ use crate::model::event::{
     AssistantText, Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, StopReason, TurnEnded,
     VERSION, Verdict,
 };
+use crate::model::message::Delivery;
 use crate::model::usage::{Tokens, Usage};
 use crate::model::{Project, event::ResumeShape};
 use crate::tools::names;
@@ -262,12 +263,12 @@ impl Rig {
 
     pub fn send(&mut self, task: TaskId, text: &str) -> Option<Result<Outcome, Fault>> {
         let message = Outgoing { text: text.to_owned(), images: Vec::new() };
-        self.command(Command::Send { task, message, mode: SendMode::Steer })
+        self.command(Command::Send { task, message, mode: Delivery::Steer })
     }
 
     pub fn answer(&mut self, task: TaskId, choice: usize) -> Option<Result<Outcome, Fault>> {
-        let ask = self.view(task).asks[0].id;
-        self.command(Command::Answer { task, ask, reply: Reply::Choice(choice) })
+        let ask = self.view(task).asks[0].clone();
+        self.command(Command::Answer { task, ask: ask.id, reply: ask.numbered(choice + 1) })
     }
 
     /// Makes a task that nobody has spoken to.

@@ -2,7 +2,7 @@ use super::*;
 use crate::agent::driver::Ending;
 use crate::engine::command::StopScope;
 use crate::engine::snapshot::Wait;
-use crate::model::AskKind;
+use crate::model::ask::{ChoiceId, Subject};
 use crate::model::event::{BackgroundRef, InterruptReason, ToolResult};
 use crate::model::fold::OpenCall;
 
@@ -156,8 +156,12 @@ fn a_run_that_asks_the_person_is_not_started_for_anybody_else() {
     let root = rig.root();
     rig.send(root, "begin");
     rig.start(root);
-    let ask =
-        rig.machine.new_ask(AskKind::RetriesExhausted, "Try again?".to_owned(), String::new(), &["Try again", "Stop"]);
+    let ask = rig.machine.new_ask(
+        Subject::RetriesExhausted,
+        "Try again?".to_owned(),
+        String::new(),
+        &[(ChoiceId::Retry, "Try again"), (ChoiceId::Stop, "Stop")],
+    );
     rig.run_writes(root, vec![ask.into()]);
     rig.rest(root);
     rig.effects.clear();
@@ -364,7 +368,7 @@ fn a_launch_that_the_disk_refuses_is_tried_again_and_the_person_is_asked_in_the_
     rig.send(task, "begin");
     let refuse = |rig: &mut Rig| {
         rig.effects.clear();
-        let failure = LaunchFailure::Disk("the disk is full".to_owned());
+        let failure = LaunchFailure::Disk(Fault::environment("the disk is full"));
         rig.feed(Input::LaunchFailed { task, failure });
     };
     for round in 0..5 {

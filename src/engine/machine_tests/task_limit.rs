@@ -37,7 +37,7 @@ fn an_agent_that_creates_too_many_tasks_in_a_turn_waits_for_the_user_who_is_aske
     let (mut rig, root) = limited(100, 3);
     assert_eq!(create_all(&mut rig, root), 3);
     assert_eq!(create_all(&mut rig, root), 0);
-    assert_eq!((rig.only_ask(root).kind, rig.count(root, "ask_raised")), (AskKind::TaskLimit, 1));
+    assert_eq!((rig.only_ask(root).kind(), rig.count(root, "ask_raised")), (AskKind::TaskLimit, 1));
     rig.rest(root);
     rig.effects.clear();
     assert_eq!(rig.answer(root, 0), Some(Ok(Outcome::Done)));

@@ -296,7 +296,7 @@ fn work_that_has_to_be_looked_at_counts_when_it_was_whatever_crashes() {
         let stat = DiffStat { files: 2, added: 7, removed: 1, dirty: false };
         answer(&mut rig, Ok(Worked::Measured(Some(stat))));
         let ask = rig.only_ask(task);
-        assert_eq!(ask.kind, AskKind::Review);
+        assert_eq!(ask.kind(), AskKind::Review);
         assert!(ask.detail.contains("2 files, +7 -1") && ask.detail.contains("what came of it"), "{}", ask.detail);
         if crashes > 1 {
             rig.crash();

@@ -151,7 +151,7 @@ impl History {
             if !message.from.is_visible() || matches!(message.from, Source::WorkContext | Source::CompactedResume) {
                 continue;
             }
-            let own = (message.from == Source::User).then_some(*id);
+            let own = message.from.is_of_user().then_some(*id);
             self.prompt = (text::headline(&message.body, LINE), own);
         }
     }

@@ -29,7 +29,7 @@ impl Chain {
     fn message(&mut self, from: Source, body: &str) -> MessageId {
         let id = MessageId::fresh(&self.ids);
         let at = Timestamp::from_millis(1_800_000_000_000);
-        self.add(Message { id, from, body: body.to_owned(), images: Vec::new(), at });
+        self.add(Message::new(id, at, from, body));
         id
     }
 

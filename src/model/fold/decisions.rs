@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::EventId;
+use crate::base::{AskId, EventId};
 use crate::model::ask::{Answer, Ask};
 use crate::model::event::{Body, Event};
 use crate::model::fold::PendingAsks;
@@ -26,6 +26,11 @@ pub struct Decisions(Vec<Decision>);
 impl Decisions {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Decision> {
         self.0.iter()
+    }
+
+    /// Returns the last decision about an Ask.
+    pub fn of(&self, ask: AskId) -> Option<&Decision> {
+        self.0.iter().rev().find(|decision| decision.ask.id == ask)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -54,7 +59,7 @@ impl Decisions {
                 self.0.clear();
             }
             // Outside of a run nobody has acted on what a run asked. But whoever asks the same again has heard the answer.
-            Body::AskRaised(ask) => self.0.retain(|decision| decision.ask.kind != ask.kind),
+            Body::AskRaised(ask) => self.0.retain(|decision| decision.ask.kind() != ask.kind()),
             Body::HeadMoved(moved) => *self = moved.carry.decisions.clone(),
             Body::Message(_)
             | Body::MessagesConsumed(_)

@@ -82,6 +82,9 @@ impl Filling {
                 Source::CompactedResume => self.summary = message.body.len() as u64,
                 Source::Compact => {}
                 Source::User
+                | Source::Begin
+                | Source::BeginFork
+                | Source::Continue
                 | Source::TaskMessage { .. }
                 | Source::TaskComplete { .. }
                 | Source::UserMessageForwarded { .. }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
 use crate::model::event::{Body, Event, Exit, Grant};
-use crate::model::message::{Message, Source};
 
 /// Limits that were lifted, for the rest of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +54,7 @@ impl Grants {
                 Grant::NoMoreTasks => self.no_more_tasks = true,
                 Grant::Unchecked => self.unchecked = true,
             },
-            Body::Message(Message { from: Source::User, .. }) => self.no_more_tasks = false,
+            Body::Message(message) if message.from.is_of_user() => self.no_more_tasks = false,
             Body::RunEnded(ended) => self.unchecked &= !matches!(ended.exit, Exit::DonePassed | Exit::DoneFailed),
             Body::BudgetWarning(warning) => {
                 self.warned.insert(warning.limit);

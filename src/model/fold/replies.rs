@@ -50,7 +50,7 @@ impl Replies {
                     }
                     self.hear(message.id);
                 }
-                Source::User => self.hear(message.id),
+                Source::User | Source::Begin | Source::BeginFork | Source::Continue => self.hear(message.id),
                 // Whoever is done waits for nothing.
                 Source::TaskComplete { task, .. } => {
                     self.requests.remove(task);

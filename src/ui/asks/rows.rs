@@ -2,7 +2,7 @@
 
 use crate::base::{AskId, TaskId, sanitize, text};
 use crate::model::Ask;
-use crate::model::ask::AskKind;
+use crate::model::ask::{AskKind, Given};
 use crate::text::markdown;
 use crate::text::wrap::{self, Break};
 use crate::text::{Page, Row, Span, width};
@@ -49,7 +49,7 @@ pub fn rows(state: &State, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<As
 
 /// Returns a question in one line. What agents write is Markdown; everything else is as it stands.
 pub fn brief(ask: &Ask) -> String {
-    if ask.kind == AskKind::Clarify {
+    if ask.kind() == AskKind::Clarify {
         markdown::words(&ask.question)
     } else {
         sanitize::line(&ask.question).into_owned()
@@ -70,7 +70,7 @@ fn head(state: &State, world: &World, cx: &Cx<'_>, task: TaskId, ask: &Ask, colu
     } else if let Some(deadline) = ask.deadline {
         words::remaining(deadline, cx.now)
     } else {
-        words::ask_kind(ask.kind).to_owned()
+        words::ask_subject(&ask.subject).to_owned()
     };
     let room = columns.saturating_sub(5 + width::of(&note));
     let title = world.title(task);
@@ -104,7 +104,7 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
         let indented = |row: Row| Row { spans: indent.iter().cloned().chain(row.spans).collect(), ..row };
         rows.into_iter().map(indented).collect::<Vec<_>>()
     };
-    let is_prose = ask.kind == AskKind::Clarify;
+    let is_prose = ask.kind() == AskKind::Clarify;
     let question = if is_prose { prose(&ask.question) } else { paragraph(&ask.question, Role::Text) };
     out.extend(question.into_iter().map(|row| plain(ask.id, row)));
     let detail = ask.detail.trim();
@@ -123,11 +123,11 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
         out.push(plain(ask.id, Row::blank()));
     }
     for (number, choice) in ask.choices.iter().enumerate() {
-        let default = ask.default.as_deref() == Some(choice.as_str());
+        let default = ask.default.as_ref().is_some_and(|default| *default == Given::Choice(choice.id.clone()));
         let key = if number < 9 { format!("{}", number + 1) } else { " ".to_owned() };
         let first = [Span::decoration(format!("   {key} "), Role::Key)];
         let rest = [Span::decoration("     ", Role::Text)];
-        let mut line = vec![Span::new(width::visible(choice).into_owned(), Role::Text)];
+        let mut line = vec![Span::new(width::visible(&choice.label).into_owned(), Role::Text)];
         if default {
             line.push(Span::decoration(" (default)", Role::Faint));
         }

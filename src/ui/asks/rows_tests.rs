@@ -1,13 +1,13 @@
 use crate::engine::update::Update;
-use crate::model::ask::AskKind;
+use crate::model::ask::{LaunchProblem, Subject};
 use crate::ui::testing::Screen;
 
 const QUESTION: &str = "Which **greeting** for `main`?\n\n- [docs](https://example.org)\n- __init__";
 
-fn asking(columns: u16, rows: u16, kind: AskKind) -> Screen {
+fn asking(columns: u16, rows: u16, subject: Subject) -> Screen {
     let mut screen = Screen::new(columns, rows);
     let mut task = screen.task(screen.ids().callback).clone();
-    task.asks[0].kind = kind;
+    task.asks[0].subject = subject;
     task.asks[0].question = QUESTION.to_owned();
     screen.engine(Update::Task { task: Box::new(task) });
     screen
@@ -16,7 +16,7 @@ fn asking(columns: u16, rows: u16, kind: AskKind) -> Screen {
 #[test]
 fn a_question_is_read_without_its_markup_in_the_list_in_the_strip_and_open() {
     for (columns, rows) in [(120, 40), (80, 24)] {
-        let mut screen = asking(columns, rows, AskKind::Clarify);
+        let mut screen = asking(columns, rows, Subject::Clarify);
         assert!(screen.shows("Which greeting for main?"), "{}", screen.text());
         screen.keys("ctrl-n");
         assert!(screen.shows("Which greeting for main?") && screen.shows("1 /auth/callback"), "{}", screen.text());
@@ -26,7 +26,7 @@ fn a_question_is_read_without_its_markup_in_the_list_in_the_strip_and_open() {
 
 #[test]
 fn what_is_no_prose_is_shown_as_it_stands() {
-    let mut screen = asking(120, 40, AskKind::LaunchFailed);
+    let mut screen = asking(120, 40, Subject::LaunchFailed(LaunchProblem::default()));
     screen.keys("ctrl-n");
     assert!(screen.shows("Which **greeting** for `main`?") && screen.shows("__init__"), "{}", screen.text());
 }
@@ -34,7 +34,7 @@ fn what_is_no_prose_is_shown_as_it_stands() {
 #[test]
 fn what_an_agent_found_out_is_read_without_its_markup_in_the_pane_and_in_the_transcript() {
     for (columns, rows) in [(120, 40), (80, 24)] {
-        let mut screen = asking(columns, rows, AskKind::Clarify);
+        let mut screen = asking(columns, rows, Subject::Clarify);
         let callback = screen.ids().callback;
         let mut task = screen.task(callback).clone();
         task.asks[0].detail = "Found **three** ways:\n\n1. by `name`\n2. by __id__".to_owned();

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::base::TaskId;
-use crate::engine::command::{Outgoing, SendMode};
+use crate::engine::command::Outgoing;
 use crate::model::Image;
+use crate::model::message::Delivery;
 use crate::ui::composer::complete::{self, Popup, Trigger};
 use crate::ui::field::Field;
 
@@ -25,7 +26,7 @@ pub struct Draft {
 pub struct State {
     drafts: BTreeMap<TaskId, Draft>,
     history: BTreeMap<TaskId, Vec<String>>,
-    pub mode: SendMode,
+    pub mode: Delivery,
     pub popup: Option<Popup>,
     /// Set when drafts differ from what was last kept.
     unsaved: bool,
@@ -158,9 +159,9 @@ impl State {
 
     pub fn cycle_mode(&mut self) {
         self.mode = match self.mode {
-            SendMode::Steer => SendMode::Next,
-            SendMode::Next => SendMode::Interrupt,
-            SendMode::Interrupt => SendMode::Steer,
+            Delivery::Steer => Delivery::Next,
+            Delivery::Next => Delivery::Interrupt,
+            Delivery::Interrupt => Delivery::Steer,
         };
     }
 

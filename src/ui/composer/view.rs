@@ -173,12 +173,12 @@ fn cell_text(text: &str) -> String {
 }
 
 fn draw_mode(state: &State, task: &TaskView, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
-    use crate::engine::command::SendMode;
+    use crate::model::message::Delivery;
     let words = mode_words(task, state);
     let role = match (focused, state.mode) {
         (false, _) => Role::Faint,
-        (true, SendMode::Interrupt) if words == "interrupt" => Role::Warn,
-        (true, SendMode::Steer | SendMode::Next | SendMode::Interrupt) => Role::Muted,
+        (true, Delivery::Interrupt) if words == "interrupt" => Role::Warn,
+        (true, Delivery::Steer | Delivery::Next | Delivery::Interrupt) => Role::Muted,
     };
     let inner = Rect { width: area.width.saturating_sub(1), ..area };
     let text = format!("{words} {}", cx.theme.glyphs.enter);

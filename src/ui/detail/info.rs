@@ -55,7 +55,7 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
         page.heading("not read yet");
         for message in &task.unread {
             let who = match &message.from {
-                Source::User => "you",
+                from if from.is_of_user() => "you",
                 Source::TaskMessage { .. } | Source::TaskComplete { .. } | Source::CrossProject { .. } => "task",
                 _ => "matrix",
             };

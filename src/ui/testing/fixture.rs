@@ -6,7 +6,7 @@ use ulid::Ulid;
 
 use crate::base::{AskId, EventId, Json, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView};
-use crate::model::ask::{Ask, AskKind, AskMode};
+use crate::model::ask::{Ask, AskMode, Choice, Subject};
 use crate::model::conversation::{Thought, ToolUse, Wire};
 use crate::model::event::{
     AssistantText, Event, MessagesConsumed, ResumeShape, RunStarted, StopReason, ToolResult, TurnEnded,
@@ -91,15 +91,14 @@ pub fn snapshot() -> Snapshot {
     let mut callback = view(ids.callback, "callback route", Status::InProgress, Activity::Waiting);
     callback.asks.push(Ask {
         id: ids.ask,
-        kind: AskKind::Clarify,
+        subject: Subject::Clarify,
         question: "Which path should the provider call back to?".to_owned(),
         detail: "The existing routes live under /auth, but the admin pages use /login.".to_owned(),
-        choices: vec!["/auth/callback".to_owned(), "/login/callback".to_owned()],
+        choices: Choice::options(["/auth/callback", "/login/callback"]),
         default: None,
         mode: AskMode::Blocks,
         deadline: None,
         tool_call: None,
-        approval: None,
     });
     used(&mut callback, 40_000, 100_000);
     let docs = view(ids.docs, "docs", Status::Pending, Activity::Stopped);
@@ -160,7 +159,7 @@ pub fn event(number: u128, seconds: i64, body: Body) -> Event {
 
 fn said(number: u128, text: &str) -> Message {
     let id = MessageId::from_ulid(Ulid::from_parts(7, number));
-    Message { id, from: Source::User, body: text.to_owned(), images: Vec::new(), at: ago(100) }
+    Message::new(id, ago(100), Source::User, text)
 }
 
 fn call(id: &str, name: &str, input: &serde_json::Value) -> Body {

@@ -8,6 +8,7 @@ use crate::base::keys::{Chord, Input, Key, Modifiers, Mouse, MouseButton, MouseK
 use crate::base::{AskId, MessageId};
 use crate::engine::snapshot::{DiffStat, Retry, Wait};
 use crate::engine::update::{Level, Notice, Update};
+use crate::model::ask::Choice;
 use crate::model::event::{AssistantText, ErrorNote};
 use crate::model::live::{Activity, Channel};
 use crate::model::message::{Message, Source};
@@ -57,20 +58,14 @@ fn change(screen: &Screen, which: u8, how: u8) -> Option<Update> {
             ask.id = AskId::from_ulid(Ulid::from_parts(3, u128::from(how)));
             ask.question = text(how / 9);
             ask.detail = text(how / 3);
-            ask.choices = vec![text(how / 5); usize::from(how % 12)];
+            ask.choices = Choice::options(vec![text(how / 5); usize::from(how % 12)]);
             ask.deadline = Some(screen.now);
             view.asks.push(ask);
         }
         5 => view.asks.clear(),
         6 => {
             let id = MessageId::from_ulid(Ulid::from_parts(3, u128::from(how)));
-            view.unread.push(Message {
-                id,
-                from: Source::User,
-                body: text(how / 9),
-                images: Vec::new(),
-                at: screen.now,
-            });
+            view.unread.push(Message::new(id, screen.now, Source::User, text(how / 9)));
         }
         7 => {
             view.retry = Some(Retry { attempt: 1, of: 3, until: screen.now, reason: text(how / 9) });

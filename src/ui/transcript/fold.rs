@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::base::sanitize;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
-use crate::model::message::{self, Message, Source, TreeAction};
+use crate::model::message::{Message, Source, TreeAction};
 use crate::ui::transcript::entry::{Entry, Id, Kind, Output, Reached, Summary, Tone, Tool};
 use crate::ui::transcript::lay::shown_name;
 use crate::ui::words;
@@ -214,10 +214,8 @@ impl Fold {
             reply,
         };
         let kind = match &message.from {
-            Source::User if !message.is_written() => {
-                let begun = message.body == message::BEGIN;
-                quiet(if begun { "you started this task" } else { "you let it go on" }, "")
-            }
+            Source::Begin | Source::BeginFork => quiet("you started this task", ""),
+            Source::Continue => quiet("you let it go on", ""),
             Source::User => Kind::Said {
                 message: message.id,
                 text: message.body.clone(),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::{AskId, EventId};
 use crate::model::Content;
-use crate::model::ask::{Answer, AnsweredBy};
+use crate::model::ask::{Answer, AnsweredBy, ChoiceId, Chosen};
 use crate::model::event::{
     AskAnswered, AssistantText, HeadMoved, MessagesWithdrawn, MoveReason, StopReason, TurnEnded,
 };
@@ -48,7 +48,11 @@ fn a_message_says_how_far_it_has_come() {
 fn an_answer_joins_its_question() {
     let ids = Ids::default();
     let ask = snapshot().tasks.iter().find(|task| task.node.id == ids.callback).unwrap().asks[0].clone();
-    let answer = Answer { text: "/auth/callback".to_owned(), choice: Some(0), by: AnsweredBy::Person };
+    let answer = Answer {
+        text: "/auth/callback".to_owned(),
+        choice: Some(Chosen::Id(ChoiceId::Option(0))),
+        by: AnsweredBy::Person,
+    };
     let mut fold = Fold::default();
     fold.apply(&event(1, 9, Body::AskRaised(ask.clone())));
     fold.apply(&event(2, 8, Body::AskAnswered(AskAnswered { id: ask.id, answer: answer.clone() })));

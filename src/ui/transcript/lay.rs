@@ -219,13 +219,13 @@ fn outcome(verdict: Verdict, head: &str, text: &str, page: &Page<'_>) -> Vec<Row
 
 fn question(ask: &Ask, pending: bool, page: &Page<'_>) -> Vec<Row> {
     let role = if pending { Role::Ask } else { Role::Muted };
-    let mut rows = if ask.kind == AskKind::Clarify {
+    let mut rows = if ask.kind() == AskKind::Clarify {
         prose(&ask.question, page)
     } else {
         plain(&ask.question, if pending { Role::Strong } else { Role::Text }, page.room())
     };
     let detail = ask.detail.trim();
-    if ask.kind == AskKind::Clarify && !detail.is_empty() {
+    if ask.kind() == AskKind::Clarify && !detail.is_empty() {
         // What agents write is Markdown.
         rows.push(Row::blank());
         rows.extend(prose(detail, page));
@@ -239,7 +239,7 @@ fn question(ask: &Ask, pending: bool, page: &Page<'_>) -> Vec<Row> {
         for (number, choice) in ask.choices.iter().enumerate() {
             let key = [Span::decoration(format!("{} ", number + 1), Role::Key)];
             let rest = [Span::decoration("  ", Role::Text)];
-            let choice = [Span::new(sanitize::line(choice).into_owned(), Role::Text)];
+            let choice = [Span::new(sanitize::line(&choice.label).into_owned(), Role::Text)];
             rows.extend(wrap::spans(&choice, page.room(), &key, &rest, Break::Words));
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::base::{Json, Timestamp};
 use crate::model::Content;
+use crate::model::ask::{Choice, Subject};
 use crate::model::conversation::ToolUse;
 use crate::model::event::ToolResult;
 use crate::ui::testing::{Ids, snapshot};
@@ -51,8 +52,7 @@ fn called(name: &str, input: &serde_json::Value, result: &str) -> Kind {
 
 #[test]
 fn a_choice_is_read_to_its_end() {
-    let kind =
-        asked(|ask| ask.choices = vec!["Precedence climbing: short, but hard to extend".to_owned(), "No".to_owned()]);
+    let kind = asked(|ask| ask.choices = Choice::options(["Precedence climbing: short, but hard to extend", "No"]));
     let rows = shown(kind, 40, false);
     let at = rows.iter().position(|row| row.contains("1 Precedence climbing:")).unwrap();
     assert_eq!(rows[at + 1].trim(), "hard to extend", "{rows:#?}");
@@ -66,7 +66,7 @@ fn what_an_agent_adds_to_its_question_is_read_without_its_markup() {
     let text = shown(kind, 60, false).join("\n");
     assert!(text.contains("Found two ways:") && text.contains(" one") && !text.contains('`'), "{text}");
     let kind = asked(|ask| {
-        ask.kind = AskKind::Permission;
+        ask.subject = Subject::Permission;
         ask.detail = "rm **/*.o".to_owned();
     });
     assert!(shown(kind, 60, false).join("\n").contains("rm **/*.o"), "what is no prose is shown as it stands");

@@ -280,7 +280,7 @@ fn texts(entry: &Entry) -> Vec<Cow<'_, str>> {
         Kind::Ask { ask, answer, .. } => {
             let mut texts: Vec<Cow<'_, str>> = vec![(&ask.question).into(), (&ask.detail).into()];
             texts.extend(answer.iter().map(|answer| Cow::from(&answer.text)));
-            texts.extend(ask.choices.iter().map(Cow::from));
+            texts.extend(ask.choices.iter().map(|choice| Cow::from(&choice.label)));
             texts
         }
         Kind::Compaction { done, .. } => done.iter().map(|done| Cow::from(&done.text)).collect(),

@@ -2,8 +2,9 @@
 
 use crate::base::keys::{Key, KeyCode};
 use crate::base::{AskId, TaskId};
-use crate::engine::command::{Command, Reply};
+use crate::engine::command::Command;
 use crate::engine::update::Level;
+use crate::model::ask::Given;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::layout::Pane;
@@ -52,13 +53,13 @@ pub fn choose(model: &mut Model, key: Option<Key>, cx: &Cx<'_>, out: &mut Out) {
         // A digit answers only what can be read.
         return model.asks.open_chosen();
     }
-    let choices = model.world.ask(id).map_or(0, |(_, ask)| ask.choices.len());
-    let Some(choice) = digit.and_then(|digit| (digit as usize).checked_sub(1)).filter(|choice| *choice < choices)
-    else {
+    let place = digit.and_then(|digit| (digit as usize).checked_sub(1));
+    let choice = place.and_then(|place| model.world.ask(id)?.1.choices.get(place).map(|choice| choice.id.clone()));
+    let Some(choice) = choice else {
         let words = format!("there is no such choice; {} answers in your own words", model.key_of(Action::WriteAnswer));
         return model.toasts.say(Level::Info, words, cx.now);
     };
-    answer(model, task, id, Reply::Choice(choice), cx, out);
+    answer(model, task, id, Given::Choice(choice), cx, out);
 }
 
 /// What was written is the answer.
@@ -67,10 +68,10 @@ pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some(text) = model.asks.draft(id).filter(|draft| !draft.is_blank()).map(Field::content) else {
         return model.toasts.say(Level::Info, "nothing is written yet", cx.now);
     };
-    answer(model, task, id, Reply::Text(text.trim_end().to_owned()), cx, out);
+    answer(model, task, id, Given::Text(text.trim_end().to_owned()), cx, out);
 }
 
-fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: Reply, cx: &Cx<'_>, out: &mut Out) {
+fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: Given, cx: &Cx<'_>, out: &mut Out) {
     if model.asks.is_sent(ask) {
         return;
     }

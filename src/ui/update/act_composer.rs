@@ -41,12 +41,12 @@ pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 pub fn withdraw(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
     let unread = model.world.task(task).map(|view| view.unread.as_slice()).unwrap_or_default();
-    let last = unread.iter().rev().find(|message| message.from == Source::User).cloned();
+    let last = unread.iter().rev().find(|message| message.from.is_of_user()).cloned();
     let Some(message) = last else {
         return model.toasts.say(Level::Info, "the agent has read everything", cx.now);
     };
     // The text comes back to be changed, not to be lost.
-    if !model.composer.has_text(task) {
+    if message.from == Source::User && !model.composer.has_text(task) {
         model.composer.give_back(task, &message.body);
     }
     out.command(model, Command::Withdraw { task, messages: vec![message.id] }, Expect::Plain(Some("taken back")), cx);

@@ -3,7 +3,7 @@
 use crate::base::{EventId, TaskId};
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
-use crate::model::{Body, Event, Live};
+use crate::model::{Body, Event, Live, Source};
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
 use crate::ui::model::Model;
@@ -70,7 +70,7 @@ pub fn update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
 
 fn happened(model: &mut Model, task: TaskId, event: &Event) {
     if let Body::Message(message) = &event.body
-        && message.is_written()
+        && message.from == Source::User
     {
         model.composer.remember(task, &message.body);
     }
@@ -121,7 +121,7 @@ pub fn page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[
     }
     if before.is_none() {
         let said = events.iter().filter_map(|event| match &event.body {
-            Body::Message(message) if message.is_written() => Some(message.body.as_str()),
+            Body::Message(message) if message.from == Source::User => Some(message.body.as_str()),
             _ => None,
         });
         said.for_each(|text| model.composer.remember(task, text));

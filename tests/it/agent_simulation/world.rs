@@ -6,13 +6,13 @@ mod tally;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use mxd::agent::machine::{Delivery, Effect, Input, Limits, Machine, Purpose};
+use mxd::agent::machine::{Effect, Input, Limits, Machine, Purpose};
 use mxd::base::{Clock, EventId, IdSource, MessageId, RunId, Timestamp};
-use mxd::model::Answer;
-use mxd::model::ask::AnsweredBy;
+use mxd::model::ask::{AnsweredBy, Given};
 use mxd::model::conversation::{Speech, ToolUse};
 use mxd::model::event::{AskAnswered, Body, Event, InterruptReason, VERSION};
 use mxd::model::fold::SessionState;
+use mxd::model::message::Delivery;
 use mxd::model::message::{Message, Source};
 
 use super::rules;
@@ -48,7 +48,7 @@ pub struct World {
     saves: VecDeque<Work>,
     work: Vec<Work>,
     /// Written by others, and not yet told to the machine.
-    news: VecDeque<(Event, Delivery)>,
+    news: VecDeque<Event>,
     /// The calls that were really carried out.
     ran: BTreeSet<String>,
     pub answered: BTreeSet<String>,
@@ -306,30 +306,25 @@ impl World {
 
     fn say(&mut self, from: Source) {
         self.tally.messages += 1;
-        let message = Message {
-            id: MessageId::fresh(&self.ids),
-            from,
-            body: format!("message {}", self.sent.len()),
-            images: Vec::new(),
-            at: Self::now(),
-        };
+        let message =
+            Message::new(MessageId::fresh(&self.ids), Self::now(), from, format!("message {}", self.sent.len()));
         self.sent.insert(message.id);
         let delivery = if self.chance(25) { Delivery::Next } else { Delivery::Steer };
-        let event = self.append(None, message.into());
-        self.tell(event, delivery);
+        let event = self.append(None, Message { delivery, ..message }.into());
+        self.tell(event);
     }
 
     /// Tells the machine what was written, at once or some time later, but always in order.
-    fn tell(&mut self, event: Event, delivery: Delivery) {
-        self.news.push_back((event, delivery));
+    fn tell(&mut self, event: Event) {
+        self.news.push_back(event);
         if !self.chance(40) {
             while self.tell_one() {}
         }
     }
 
     fn tell_one(&mut self) -> bool {
-        let Some((event, delivery)) = self.news.pop_front() else { return false };
-        self.feed(Input::Heard { event: Box::new(event), delivery });
+        let Some(event) = self.news.pop_front() else { return false };
+        self.feed(Input::Heard { event: Box::new(event) });
         true
     }
 
@@ -347,13 +342,13 @@ impl World {
         let state = SessionState::replay(&rules::active(&self.log));
         let Some(ask) = state.asks.iter().next().cloned() else { return false };
         let choice = if self.calm { 0 } else { usize::try_from(self.draw(3)).unwrap() };
-        let (text, choice) = match ask.choices.get(choice) {
-            Some(text) => (text.clone(), Some(choice)),
-            None => ("other-model".to_owned(), None),
+        let given = match ask.choices.get(choice) {
+            Some(choice) => Given::Choice(choice.id.clone()),
+            None => Given::Text("other-model".to_owned()),
         };
-        let answer = Answer { text, choice, by: AnsweredBy::Person };
+        let answer = ask.answer(given, AnsweredBy::Person).unwrap();
         let event = self.append(None, AskAnswered { id: ask.id, answer }.into());
-        self.tell(event, Delivery::Steer);
+        self.tell(event);
         true
     }
 

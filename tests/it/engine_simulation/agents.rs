@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use mxd::agent::driver::Ending;
-use mxd::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Machine};
+use mxd::agent::machine::{BudgetVerdict, Effect, Input, Limits, Machine};
 use mxd::base::{MessageId, MicroUsd, RunId, TaskId};
 use mxd::engine::machine::{self, Ticket};
 use mxd::model::conversation::ToolUse;
@@ -21,7 +21,7 @@ use super::world::World;
 /// What can be said to a run.
 #[derive(Debug)]
 pub enum Word {
-    Heard(Box<Event>, Delivery),
+    Heard(Box<Event>),
     Withdraw(Vec<MessageId>),
     Interrupt,
     Teardown(InterruptReason),
@@ -191,7 +191,7 @@ impl World {
         }
         if let Some(word) = run.mailbox.pop_front() {
             let input = match word {
-                Word::Heard(event, delivery) => Input::Heard { event, delivery },
+                Word::Heard(event) => Input::Heard { event },
                 Word::Withdraw(ids) => Input::Withdraw { ids },
                 Word::Interrupt => Input::Interrupt,
                 Word::Teardown(reason) => Input::Teardown(reason),
@@ -247,8 +247,7 @@ impl World {
 
     fn process_ended(&mut self, task: TaskId, process: String) {
         let from = Source::BackgroundComplete { process, command: "make".to_owned(), exit: Some(0), duration_ms: 1 };
-        let message =
-            Message { id: MessageId::fresh(&self.ids), from, body: String::new(), images: Vec::new(), at: self.now() };
+        let message = Message::new(MessageId::fresh(&self.ids), self.now(), from, "");
         let run = self.runs.get_mut(&task).unwrap();
         run.saving += 1;
         let by = Writer::Process { run: run.id };

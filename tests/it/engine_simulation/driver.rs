@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mxd::agent::fork::Target;
-use mxd::agent::machine::{Delivery, Input as RunInput};
+use mxd::agent::machine::Input as RunInput;
 use mxd::base::TaskId;
 use mxd::engine::machine::{Effect, Hook, Input, LaunchFailure, Ticket};
 use mxd::engine::recall::Recalled;
@@ -67,7 +67,7 @@ impl World {
                     launch.cancelled = true;
                 }
             }
-            Effect::Hear { task, event, delivery } => self.tell(task, Word::Heard(event, delivery)),
+            Effect::Hear { task, event } => self.tell(task, Word::Heard(event)),
             Effect::Withdraw { task, messages } => self.tell(task, Word::Withdraw(messages)),
             Effect::Interrupt { task } => self.tell(task, Word::Interrupt),
             Effect::Teardown { task, reason } => self.tell(task, Word::Teardown(reason)),
@@ -142,9 +142,7 @@ impl World {
             Writer::Process { run: by } => {
                 if let Some(run) = run.filter(|run| run.id == by) {
                     run.saving -= 1;
-                    let delivery = Delivery::Steer;
-                    run.saved
-                        .extend(events.into_iter().map(|event| RunInput::Heard { event: Box::new(event), delivery }));
+                    run.saved.extend(events.into_iter().map(|event| RunInput::Heard { event: Box::new(event) }));
                 }
             }
         }
@@ -191,7 +189,7 @@ impl World {
         match self.dice.draw(100) {
             0..=4 if !self.calm => {
                 self.tally.count("launches refused");
-                self.launch_fails(task, LaunchFailure::Refused("no model is set up".to_owned()));
+                self.launch_fails(task, LaunchFailure::Refused(mxd::base::Fault::config("no model is set up")));
             }
             5..=9 if !self.calm && may_fail => {
                 self.tally.count("setup hooks failed");

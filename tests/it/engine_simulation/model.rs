@@ -31,13 +31,8 @@ impl World {
             max_output: 1_000,
             effort: None,
         });
-        let work_context = context.then(|| Message {
-            id: MessageId::fresh(&self.ids),
-            from: Source::WorkContext,
-            body: "where you are".to_owned(),
-            images: Vec::new(),
-            at: self.now(),
-        });
+        let work_context = context
+            .then(|| Message::new(MessageId::fresh(&self.ids), self.now(), Source::WorkContext, "where you are"));
         Prepared { config, work_context }
     }
 

@@ -1,9 +1,11 @@
 //! The person: wishes at any moment, sensible or not; and, at the end, somebody who looks after everything.
 
 use mxd::base::{MessageId, MicroUsd, TaskId};
-use mxd::engine::command::{Changes, Command, Draft, Outgoing, Reply, SendMode, Start, StopScope};
+use mxd::engine::command::{Changes, Command, Draft, Outgoing, Start, StopScope};
 use mxd::engine::machine::Input;
 use mxd::model::Ask;
+use mxd::model::ask::Given;
+use mxd::model::message::Delivery;
 use mxd::model::message::Source;
 use mxd::model::task::Status;
 
@@ -18,7 +20,7 @@ impl World {
     }
 
     pub fn say(&mut self, task: TaskId) {
-        let mode = [SendMode::Steer, SendMode::Next, SendMode::Interrupt][self.dice.draw(3)];
+        let mode = [Delivery::Steer, Delivery::Next, Delivery::Interrupt][self.dice.draw(3)];
         let message = Outgoing { text: "do this".to_owned(), images: Vec::new() };
         self.issue(Command::Send { task, message, mode });
     }
@@ -50,8 +52,8 @@ impl World {
             8..=14 => {
                 let (task, ask) = self.some_ask()?;
                 let reply = match self.dice.draw(4) {
-                    0 => Reply::Text("go on".to_owned()),
-                    _ => Reply::Choice(self.dice.draw(4)),
+                    0 => Given::Text("go on".to_owned()),
+                    _ => ask.numbered(self.dice.draw(4) + 1),
                 };
                 // A hasty person answers twice.
                 if self.dice.draw(8) == 0 {
@@ -130,7 +132,7 @@ impl World {
         for _ in 0..60 {
             let asks = self.open_asks();
             for (task, ask) in &asks {
-                self.issue(Command::Answer { task: *task, ask: ask.id, reply: Reply::Choice(0) });
+                self.issue(Command::Answer { task: *task, ask: ask.id, reply: ask.numbered(1) });
             }
             self.quiesce();
             if !asks.is_empty() {

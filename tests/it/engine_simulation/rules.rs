@@ -257,7 +257,7 @@ fn check_start(world: &World, task: TaskId, state: &SessionState) {
 fn check_messages(world: &World, task: TaskId, state: &SessionState) {
     let seed = world.seed;
     let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED).map(|last| last.event);
-    let asks = state.asks.iter().any(|ask| ask.kind != AskKind::Clarify);
+    let asks = state.asks.iter().any(|ask| ask.kind() != AskKind::Clarify);
     for event in world.disk.own(task) {
         let Body::Message(message) = &event.body else { continue };
         let waits = state.messages.get(message.id).is_some();

@@ -184,7 +184,7 @@ impl World {
         // Nothing is owed, so a restart starts nothing, but a root that could not start: what kept it may be gone.
         let root = self.machine.tree().root_id();
         let state = self.machine.state(root);
-        let kept = state.is_some_and(|state| state.asks.iter().any(|ask| ask.kind == AskKind::LaunchFailed));
+        let kept = state.is_some_and(|state| state.asks.iter().any(|ask| ask.kind() == AskKind::LaunchFailed));
         self.restart();
         let begun: Vec<TaskId> = self.launches.keys().copied().filter(|task| !(kept && *task == root)).collect();
         let seed = self.seed;

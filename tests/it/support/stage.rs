@@ -21,7 +21,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use mxd::agent::blobs::StoredBlobs;
 use mxd::agent::driver::{self, Ending, Keeper, Mailbox, Setup, Word};
-use mxd::agent::machine::{Delivery, Limits};
+use mxd::agent::machine::Limits;
 use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::{self, Card};
 use mxd::agent::purse::Purse;
@@ -189,13 +189,7 @@ impl Stage {
     }
 
     pub fn message(&self, from: Source, body: &str) -> Message {
-        Message {
-            id: MessageId::fresh(&self.ids),
-            from,
-            body: body.to_owned(),
-            images: Vec::new(),
-            at: self.clock.now(),
-        }
+        Message::new(MessageId::fresh(&self.ids), self.clock.now(), from, body)
     }
 
     /// Starts a run, or takes the session up again.
@@ -414,9 +408,9 @@ impl Running {
     }
 
     /// Sends a message and tells the run.
-    pub async fn deliver(&self, message: Message, delivery: Delivery) {
+    pub async fn deliver(&self, message: Message) {
         let event = self.store.append(self.task, None, message).await.unwrap();
-        self.mailbox.send(Word::Heard(Box::new(event), delivery));
+        self.mailbox.send(Word::Heard(Box::new(event)));
     }
 
     /// Answers the Ask that stands.
@@ -424,6 +418,6 @@ impl Running {
         let state = self.store.sessions().active(self.task).unwrap().state();
         let id = state.asks.iter().next().expect("nothing is asked").id;
         let event = self.store.append(self.task, None, Body::from(AskAnswered { id, answer })).await.unwrap();
-        self.mailbox.send(Word::Heard(Box::new(event), Delivery::Steer));
+        self.mailbox.send(Word::Heard(Box::new(event)));
     }
 }

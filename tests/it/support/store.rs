@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mxd::base::{AskId, Clock, IdSource, Json, MessageId, MicroUsd, TaskId, Timestamp, TurnId};
-use mxd::model::ask::{Ask, AskKind, AskMode};
+use mxd::model::ask::{Ask, AskMode, Subject};
 use mxd::model::content::Content;
 use mxd::model::conversation::ToolUse;
 use mxd::model::event::{
@@ -134,7 +134,7 @@ pub fn text(text: impl Into<String>) -> Body {
 }
 
 pub fn message(id: MessageId, body: impl Into<String>) -> Body {
-    Message { id, from: Source::User, body: body.into(), images: Vec::new(), at: Timestamp::EPOCH }.into()
+    Message::new(id, Timestamp::EPOCH, Source::User, body).into()
 }
 
 pub fn usage(model: &str, output: u64, cost: Option<u64>) -> Body {
@@ -171,7 +171,7 @@ pub fn turn_ended(ids: &IdSource) -> Body {
 pub fn ask(id: AskId, question: impl Into<String>) -> Body {
     Ask {
         id,
-        kind: AskKind::Clarify,
+        subject: Subject::Clarify,
         question: question.into(),
         detail: String::new(),
         choices: Vec::new(),
@@ -179,7 +179,6 @@ pub fn ask(id: AskId, question: impl Into<String>) -> Body {
         mode: AskMode::Blocks,
         deadline: None,
         tool_call: None,
-        approval: None,
     }
     .into()
 }

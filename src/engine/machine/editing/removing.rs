@@ -248,7 +248,7 @@ impl Machine {
         if let Err(reason) = result {
             // Not looked at again before the user has heard of it: it would be tried for ever.
             self.life(task).edited = false;
-            return self.give_up_until_answered(now, task, "could not begin a new round", &reason);
+            return self.give_up_until_answered(now, task, "could not begin a new round", Fault::environment(reason));
         }
         if matches!(edit.what, What::NewRound) {
             let mut bodies =

@@ -5,12 +5,12 @@ use super::Waiting;
 use super::conflicts::{self, SHOWN};
 use crate::base::{AskId, Fault, TaskId, Timestamp, text};
 use crate::engine::command::{OnConflict, Outcome};
-use crate::engine::machine::{Job, Machine, Ticket, reviewing};
+use crate::engine::machine::{Job, Machine, Ticket};
 use crate::engine::review::{Conflict, Goal, How, Landing};
+use crate::model::Answer;
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
 use crate::model::message::Source;
 use crate::model::work::Work;
-use crate::model::{Answer, ask::AnsweredBy};
 
 /// A merge that was asked for.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(in crate::engine::machine) struct Merging {
     how: How,
     conflicts: OnConflict,
     /// The question that is answered by it.
-    pub(super) ask: Option<AskId>,
+    pub(super) ask: Option<(AskId, Answer)>,
     /// Who works where the target is checked out, while files are written there.
     host: Option<TaskId>,
 }
@@ -34,7 +34,7 @@ impl Machine {
         into: Goal,
         how: How,
         conflicts: OnConflict,
-        ask: Option<AskId>,
+        ask: Option<(AskId, Answer)>,
     ) -> Result<(), Fault> {
         self.at_rest(task, "merged")?;
         let spot = self.spot_of(task)?;
@@ -138,7 +138,7 @@ impl Machine {
         );
         self.tell_above(now, task, &Source::WorkContext, &words);
         let bodies = vec![Work::Landed { landing }.into()];
-        match merging.ask {
+        match merging.ask.clone() {
             Some(ask) => self.approve_with(now, merging.ticket, task, ask, bodies, outcome),
             None => self.keep_work(task, bodies, Some(merging.ticket), outcome),
         }
@@ -150,12 +150,10 @@ impl Machine {
         now: Timestamp,
         ticket: Ticket,
         task: TaskId,
-        ask: AskId,
+        (ask, answer): (AskId, Answer),
         mut bodies: Vec<Body>,
         outcome: Outcome,
     ) {
-        let approved = reviewing::APPROVE.to_owned();
-        let answer = Answer { text: approved, choice: Some(0), by: AnsweredBy::Person };
         bodies.push(AskAnswered { id: ask, answer }.into());
         bodies.push(AskWithdrawn { id: ask, reason: "the work was approved".to_owned() }.into());
         bodies.extend(self.approval(now, task));

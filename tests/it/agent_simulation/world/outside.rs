@@ -27,13 +27,8 @@ impl World {
             self.epoch += 1;
             self.last_request.clear();
         }
-        let work_context = context.then(|| Message {
-            id: MessageId::fresh(&self.ids),
-            from: Source::WorkContext,
-            body: "where you are".to_owned(),
-            images: Vec::new(),
-            at: Self::now(),
-        });
+        let work_context = context
+            .then(|| Message::new(MessageId::fresh(&self.ids), Self::now(), Source::WorkContext, "where you are"));
         Prepared { config, work_context }
     }
 

@@ -1,0 +1,107 @@
+//! The choices of an Ask. What a choice means is its id; its label is only shown.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One of the answers that an Ask offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    pub id: ChoiceId,
+    pub label: String,
+}
+
+impl Choice {
+    pub fn new(id: ChoiceId, label: impl Into<String>) -> Self {
+        Self { id, label: label.into() }
+    }
+
+    /// Returns the choices for the options that an agent offers with its question.
+    pub fn options<Label: Into<String>>(labels: impl IntoIterator<Item = Label>) -> Vec<Self> {
+        labels.into_iter().enumerate().map(|(at, label)| Self::new(ChoiceId::Option(at), label)).collect()
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+/// What choosing an answer means. Sessions store its word, so a word never changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum ChoiceId {
+    /// One of the options that an agent offered with its question, counted from zero.
+    Option(usize),
+    /// Try again what failed.
+    Retry,
+    /// Lift the limit, or go on in spite of what was found.
+    Continue,
+    /// Go on without the limit for as long as the model has no price.
+    ContinueUnpriced,
+    /// Go on without the summary that could not be made.
+    SkipSummary,
+    /// Go on without the setup hook.
+    SkipHook,
+    /// Run the setup hook from the user's checkout, where they have edited it.
+    RunEditedHook,
+    /// Accept work whose check fails.
+    Accept,
+    /// Give the task up because its check fails.
+    Fail,
+    /// End the run.
+    Stop,
+    /// Leave a task that could not be started as it is.
+    Leave,
+    /// Allow it, or count the work as done.
+    Approve,
+    Decline,
+    /// Count the work as done, and merge it.
+    Merge,
+    /// A word of a later version. Nothing here acts on it.
+    Other(String),
+}
+
+const OPTION: &str = "option-";
+
+const WORDS: [(&str, ChoiceId); 13] = [
+    ("retry", ChoiceId::Retry),
+    ("continue", ChoiceId::Continue),
+    ("continue-unpriced", ChoiceId::ContinueUnpriced),
+    ("skip-summary", ChoiceId::SkipSummary),
+    ("skip-hook", ChoiceId::SkipHook),
+    ("run-edited-hook", ChoiceId::RunEditedHook),
+    ("accept", ChoiceId::Accept),
+    ("fail", ChoiceId::Fail),
+    ("stop", ChoiceId::Stop),
+    ("leave", ChoiceId::Leave),
+    ("approve", ChoiceId::Approve),
+    ("decline", ChoiceId::Decline),
+    ("merge", ChoiceId::Merge),
+];
+
+impl fmt::Display for ChoiceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Users count from one.
+            Self::Option(index) => write!(f, "{OPTION}{}", index + 1),
+            Self::Other(word) => f.write_str(word),
+            known => f.write_str(WORDS.iter().find(|(_, id)| id == known).map_or("", |(word, _)| word)),
+        }
+    }
+}
+
+impl From<String> for ChoiceId {
+    fn from(word: String) -> Self {
+        let option = word.strip_prefix(OPTION).and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
+        let known = || WORDS.iter().find(|(known, _)| *known == word).map(|(_, id)| id.clone());
+        option.map(Self::Option).or_else(known).unwrap_or(Self::Other(word))
+    }
+}
+
+impl From<ChoiceId> for String {
+    fn from(id: ChoiceId) -> Self {
+        id.to_string()
+    }
+}

@@ -1,0 +1,94 @@
+use serde_json::json;
+
+use super::*;
+
+fn read(kind: &str, choices: &[&str], question: &str, detail: &str) -> Ask {
+    let ask = json!({
+        "id": "01JD0000000000000000000000", "kind": kind, "question": question, "detail": detail, "choices": choices,
+        "mode": "blocks",
+    });
+    serde_json::from_value(ask).unwrap()
+}
+
+fn ids(ask: &Ask) -> Vec<String> {
+    ask.choices.iter().map(|choice| choice.id.to_string()).collect()
+}
+
+#[test]
+fn choices_of_earlier_versions_get_the_ids_of_what_they_meant() {
+    let cases: [(&str, &[&str], &[&str]); 12] = [
+        ("clarify", &["Stop", "Go on"], &["option-1", "option-2"]),
+        ("launch_failed", &["Try again", "Leave it"], &["retry", "leave"]),
+        ("retries_exhausted", &["Try again", "Stop"], &["retry", "stop"]),
+        ("budget", &["Go on", "Stop"], &["continue", "stop"]),
+        ("budget", &["Go on without a limit", "Stop"], &["continue-unpriced", "stop"]),
+        ("compaction_failed", &["Try again", "Go on without", "Stop"], &["retry", "skip-summary", "stop"]),
+        ("setup_hook", &["Try again", "Go on without it", "Leave it"], &["retry", "skip-hook", "leave"]),
+        (
+            "setup_hook",
+            &["Try again", "I have edited it: run it from my checkout", "Go on without it", "Leave it"],
+            &["retry", "run-edited-hook", "skip-hook", "leave"],
+        ),
+        ("mcp_approval", &["Let it start", "Leave it out"], &["approve", "decline"]),
+        ("task_limit", &["Allow 8 more", "Refuse"], &["approve", "decline"]),
+        ("review", &["Approve", "Merge"], &["approve", "merge"]),
+        ("check_failed", &["Go on", "Accept it as it is", "Fail the task"], &["continue", "accept", "fail"]),
+    ];
+    for (kind, labels, wanted) in cases {
+        let ask = read(kind, labels, "?", "");
+        assert_eq!(ids(&ask), wanted, "{kind}");
+        for (at, id) in wanted.iter().enumerate() {
+            let stored = json!({ "text": labels[at], "choice": at, "by": "person" });
+            let answer: Answer = serde_json::from_value(stored).unwrap();
+            assert_eq!(ask.chosen(&answer), Some(&ChoiceId::from((*id).to_owned())), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn what_earlier_versions_kept_in_sentences_becomes_data() {
+    let price = read("budget", &["Go on without a limit", "Stop"], "?", "");
+    assert_eq!(price.subject, Subject::Budget { cause: BudgetCause::Unpriced });
+    let detail = "no such branch\n  hint: name another one\n  hint: or make it";
+    let failed =
+        read("launch_failed", &["Try again", "Leave it"], "\"A \"b\" c\" could not be started. Try again?", detail);
+    let Subject::LaunchFailed(problem) = failed.subject else { panic!("{:?}", failed.subject) };
+    let hints = ["name another one".to_owned(), "or make it".to_owned()].to_vec();
+    let wanted =
+        LaunchProblem { failed: "could not be started".to_owned(), reason: "no such branch".to_owned(), hints };
+    assert_eq!(problem, wanted);
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let subjects = [
+        Subject::Clarify,
+        Subject::Budget { cause: BudgetCause::Unpriced },
+        Subject::LaunchFailed(LaunchProblem { failed: "was broken off".to_owned(), ..LaunchProblem::default() }),
+        Subject::McpApproval { of: ServerApproval::Tools },
+        Subject::Approval { approval: Approval::SetupHook { hash: "h".to_owned() } },
+    ];
+    for subject in subjects {
+        let choices = [Choice::new(ChoiceId::Option(0), "Stop"), Choice::new(ChoiceId::Other("new".to_owned()), "New")];
+        let ask = Ask {
+            subject,
+            choices: choices.to_vec(),
+            default: Some(Given::Choice(ChoiceId::Option(0))),
+            ..read("clarify", &[], "Which?", "d")
+        };
+        let text = serde_json::to_string(&ask).unwrap();
+        assert_eq!(serde_json::from_str::<Ask>(&text).unwrap(), ask, "{text}");
+        let answer = ask.answer(Given::Choice(ChoiceId::Option(0)), AnsweredBy::Timeout).unwrap();
+        let text = serde_json::to_string(&answer).unwrap();
+        assert_eq!(text, r#"{"text":"Stop","choice":"option-1","by":"timeout"}"#);
+        assert_eq!(serde_json::from_str::<Answer>(&text).unwrap(), answer);
+    }
+}
+
+#[test]
+fn words_choose_only_what_they_spell_out() {
+    let ask = read("loop", &["Go on", "Stop"], "?", "");
+    assert_eq!(ask.choice_written(" STOP ").map(|choice| &choice.id), Some(&ChoiceId::Stop));
+    assert_eq!((ask.choice_written("stop it"), ask.choice_written("continue")), (None, None));
+    assert_eq!(ask.answer(ask.numbered(3), AnsweredBy::Person), None);
+}
