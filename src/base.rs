@@ -17,6 +17,7 @@ pub mod sanitize;
 pub mod secret;
 pub mod secret_shape;
 pub mod text;
+pub mod trace;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use fault::{Fault, FaultKind};

@@ -18,6 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::agent::conversation::Conversation;
 use crate::agent::machine::{BudgetVerdict, Effect, Input, Limits, Machine, Prepared};
 use crate::agent::purse::Purse;
+use crate::base::trace::{Variant, Variants};
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
@@ -248,7 +249,12 @@ impl Run {
 
     fn step(&mut self, input: Input) {
         let input = self.noticed(input);
+        let (task, run, turn) = (self.setup.task, self.setup.run, self.machine.state().turns.ended);
+        let span = tracing::debug_span!("run", %task, %run, turn, input = %Variant(&input));
+        let _entered = span.enter();
+        let begun = tokio::time::Instant::now();
         let effects = self.machine.step(self.now(), input);
+        tracing::debug!(effects = %Variants(&effects), took = ?begun.elapsed());
         effects.into_iter().for_each(|effect| self.perform(effect));
     }
 

@@ -61,12 +61,20 @@ struct Counting {
     open: Arc<AtomicUsize>,
 }
 
+/// Counts down when a question is answered or given up.
+struct Closing(Arc<AtomicUsize>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Counting {
     async fn count<T>(&self, answer: impl Future<Output = T>) -> T {
         self.open.fetch_add(1, Ordering::Relaxed);
-        let answer = answer.await;
-        self.open.fetch_sub(1, Ordering::Relaxed);
-        answer
+        let _closing = Closing(Arc::clone(&self.open));
+        answer.await
     }
 }
 
@@ -464,12 +472,19 @@ async fn tour(through_json: bool) -> Vec<String> {
     shown
 }
 
+/// Returns a screen without how long ago things were: how much virtual time passes depends on how long real files take.
+fn without_ages(screen: &str) -> String {
+    let parts =
+        screen.split(" s ago").map(|part| part.trim_end_matches(|char: char| char.is_ascii_digit() || char == ' '));
+    parts.collect::<Vec<_>>().join(" … ago")
+}
+
 #[test]
 fn a_screen_that_reaches_its_engine_through_json_shows_the_same() {
     let plain = in_virtual_time(tour(false));
     let json = in_virtual_time(tour(true));
     for (step, (plain, json)) in plain.iter().zip(&json).enumerate() {
-        assert_eq!(plain, json, "after step {step}");
+        assert_eq!(without_ages(plain), without_ages(json), "after step {step}");
     }
     let all = plain.concat();
     for words in ["Adds numbers", "session store", "renamed by the engine", "careful"] {

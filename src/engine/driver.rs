@@ -15,6 +15,7 @@ pub mod models;
 pub(in crate::engine) mod rounds;
 pub(in crate::engine) mod setup;
 pub(in crate::engine) mod tool_lists;
+mod trace;
 mod verifying;
 mod watching;
 mod working;
@@ -34,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::driver::Mailbox;
+use crate::base::trace::Variants;
 use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
 use crate::config::secret_places::SecretPlaces;
@@ -336,7 +338,16 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input) {
+        let span = tracing::debug_span!(
+            "engine",
+            project = %self.parts.project.id,
+            task = trace::task_of(&input).map(tracing::field::display),
+            input = %trace::name_of(&input)
+        );
+        let _entered = span.enter();
+        let begun = Instant::now();
         let effects = self.machine.step(self.parts.clock.now(), input);
+        tracing::debug!(effects = %Variants(&effects), took = ?begun.elapsed());
         effects.into_iter().for_each(|effect| self.perform(effect));
         self.show();
     }

@@ -6,7 +6,10 @@ const ID: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
 /// One body of every type as it stands on disk: the documentation of the format. `ID` stands for any id.
 const GOLDEN: &[(&str, &str)] = &[
-    ("message", r#"{"id":"ID","from":{"source":"user"},"body":"Hi","at":"2026-01-01T00:00:00.000Z"}"#),
+    (
+        "message",
+        r#"{"id":"ID","from":{"source":"user"},"body":"Hi","delivery":"next","at":"2026-01-01T00:00:00.000Z"}"#,
+    ),
     ("messages_consumed", r#"{"ids":["ID"]}"#),
     ("messages_withdrawn", r#"{"ids":[]}"#),
     (

@@ -460,3 +460,21 @@ fn what_was_spent_is_shown_by_task_by_model_and_by_day() {
     assert!(out.lines().last().unwrap().ends_with("all"), "{out}");
     assert!(project.mxd(["cost", "--by", "month"]).code == 3);
 }
+
+#[test]
+fn the_log_says_at_debug_level_what_the_engine_and_its_runs_decided() {
+    let world = World::new();
+    let secret = "only in the session";
+    play(&world, json!([root(json!([say(secret), done("passed", "as it is")]))]));
+    let project = world.project("app");
+    let ran = world.mxd_command(&project.path).env("MXD_LOG", "mxd=debug").args(["run", "Go."]).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let logs = std::fs::read_dir(world.data().join("logs")).unwrap();
+    let log: String = logs.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let steps: Vec<&str> = log.lines().filter(|line| line.contains("effects=") && line.contains("took=")).collect();
+    for (span, input) in [("engine{project=", "input=Command Send"), ("run{task=", "input=Response")] {
+        assert!(steps.iter().any(|line| line.contains(span) && line.contains(input)), "{span} {input}: {log}");
+    }
+    assert!(steps.iter().any(|line| line.contains("input=Command Send") && line.contains("effects=Append")), "{log}");
+    assert!(!log.contains(secret), "what was said is in the session");
+}

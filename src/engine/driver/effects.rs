@@ -2,12 +2,15 @@
 
 use std::sync::{Arc, OnceLock, PoisonError};
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::{Driver, Parts, Running};
 use crate::agent::driver::{Ending, Word, mailbox};
 use crate::agent::fork::Target;
+use crate::base::trace::Variant;
 use crate::base::{EventId, MessageId, TaskId};
 use crate::config::{Edit, Layer};
 use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
@@ -100,10 +103,14 @@ impl Driver {
                 });
             }
             Effect::Work { ticket, task, job } => {
-                tokio::spawn(async move {
+                let span = tracing::debug_span!("job", %task, job = %Variant(&*job));
+                let work = async move {
+                    let begun = Instant::now();
                     let result = super::working::carry_out(&parts, task, *job).await;
+                    tracing::debug!(result = %Variant(&result), took = ?begun.elapsed());
                     parts.send(Input::Worked { ticket, result });
-                });
+                };
+                tokio::spawn(work.instrument(span));
             }
             Effect::Decide { ticket, task, approval, approved } => {
                 if matches!(approval, Approval::RecurringTask { .. }) {
