@@ -64,13 +64,8 @@ impl Conversation {
     }
 
     pub fn apply(&mut self, event: &Event) {
-        // Consumed messages are taken out below, where their text is needed.
-        if !matches!(event.body, Body::MessagesConsumed(_)) {
-            self.sent.apply(event);
-        }
         match &event.body {
             Body::AssistantText(said) if !said.text.trim().is_empty() => self.say(Block::Text(said.text.clone())),
-            Body::AssistantText(_) => {}
             Body::Thinking(thought) => self.say(Block::Thinking(thought.clone())),
             Body::ToolCall(call) => {
                 self.say(Block::ToolUse(call.clone()));
@@ -79,35 +74,17 @@ impl Conversation {
             Body::ToolResult(result) => self.answer(result),
             Body::MessagesConsumed(consumed) => self.consume(&consumed.ids),
             Body::SessionConfig(config) => self.config = Some(Arc::new(config.clone())),
-            Body::CompactMarker(_) => {
-                let sent = std::mem::take(&mut self.sent);
-                *self = Self { sent, ..Self::default() };
-            }
+            Body::Message(message) => self.sent.sent(message),
+            Body::MessagesWithdrawn(withdrawn) => self.sent.settled(&withdrawn.ids),
+            Body::CompactMarker(marker) => *self = Self { sent: marker.carry.messages.clone(), ..Self::default() },
+            Body::HeadMoved(moved) => self.sent = moved.carry.messages.clone(),
             Body::ForkMarker(marker) => {
+                self.sent = PendingMessages::default();
                 self.hear(Block::Text(fork_notice(marker)));
                 self.has_work_context = false;
             }
-            Body::Message(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::HeadMoved(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+            // The model is told nothing else.
+            _ => {}
         }
     }
 

@@ -87,30 +87,7 @@ impl Gauge {
                 self.config_bytes = bytes as u64;
                 self.add(bytes);
             }
-            Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::ForkMarker(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::HeadMoved(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+            _ => {}
         }
     }
 

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use crate::base::ProjectId;
 use crate::engine::snapshot::{DiffStat, Retry, Wait};
 use crate::engine::update::{Level, Update};
-use crate::model::Live;
 use crate::model::event::BackgroundRef;
 use crate::model::live::{Activity, Channel};
 use crate::model::message::{Message, Source};
 use crate::model::search::{Found, Hit, Place};
+use crate::model::{Live, SessionState};
 use crate::term::Terminal;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::setup::Offered;
@@ -169,7 +169,7 @@ const SCENES: &[Scene] = &[
         let task = screen.ids().login;
         let page = story();
         change(screen, task, |view| {
-            page.iter().for_each(|event| view.usage.filling.apply(event));
+            view.usage.filling = SessionState::replay(&page).usage.filling;
             view.node.branch = Some("mxd/add-oauth-login".to_owned());
             view.node.budget = Some(crate::base::MicroUsd(500_000));
             view.diff = Some(DiffStat { files: 2, added: 14, removed: 3, dirty: true });

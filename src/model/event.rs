@@ -134,10 +134,17 @@ pub struct Unknown {
     pub problem: Option<String>,
 }
 
+/// What an event is part of. A copy of a conversation leaves the life of the task behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartOf {
+    Conversation,
+    Life,
+}
+
 struct Payload<'a>(&'a Body);
 
 macro_rules! bodies {
-    ($($(#[$doc:meta])* $name:ident($payload:ty) = $kind:literal,)*) => {
+    ($($(#[$doc:meta])* $name:ident($payload:ty) = $kind:literal, $part_of:ident;)*) => {
         /// What happened. Every variant is persisted; what is only shown is a [`crate::model::Live`].
         #[derive(Clone, Debug, PartialEq)]
         pub enum Body {
@@ -155,6 +162,14 @@ macro_rules! bodies {
                 match self {
                     $(Self::$name(_) => $kind,)*
                     Self::Unknown(unknown) => &unknown.kind,
+                }
+            }
+
+            /// Returns what the event is part of. One that this version does not know is kept with the conversation.
+            pub fn part_of(&self) -> PartOf {
+                match self {
+                    $(Self::$name(_) => PartOf::$part_of,)*
+                    Self::Unknown(_) => PartOf::Conversation,
                 }
             }
 
@@ -196,35 +211,36 @@ macro_rules! bodies {
     };
 }
 
+// The variant, its payload, its name on disk, and what it is part of. `model/fold.rs` says how to add one.
 bodies! {
-    Message(Message) = "message",
-    MessagesConsumed(MessagesConsumed) = "messages_consumed",
-    MessagesWithdrawn(MessagesWithdrawn) = "messages_withdrawn",
-    SessionConfig(SessionConfig) = "session_config",
-    AssistantText(AssistantText) = "assistant_text",
-    Thinking(Thought) = "thinking",
-    ToolCall(ToolUse) = "tool_call",
-    ToolResult(ToolResult) = "tool_result",
-    Usage(Usage) = "usage",
-    TurnEnded(TurnEnded) = "turn_ended",
-    CompactStarted(CompactStarted) = "compact_started",
-    CompactMarker(CompactMarker) = "compact_marker",
-    ForkMarker(ForkMarker) = "fork_marker",
-    RunStarted(RunStarted) = "run_started",
-    RunEnded(RunEnded) = "run_ended",
-    DoneNotified(DoneNotified) = "done_notified",
-    AskRaised(Ask) = "ask_raised",
-    AskAnswered(AskAnswered) = "ask_answered",
-    AskWithdrawn(AskWithdrawn) = "ask_withdrawn",
-    Granted(Granted) = "granted",
-    BudgetWarning(BudgetWarning) = "budget_warning",
-    BudgetExceeded(BudgetExceeded) = "budget_exceeded",
-    Error(ErrorNote) = "error",
-    Repaired(Repaired) = "repaired",
-    HeadMoved(HeadMoved) = "head_moved",
-    Snapshot(Snapshot) = "snapshot",
-    Work(Work) = "work",
-    TaskChanged(TaskChanged) = "task_changed",
+    Message(Message) = "message", Conversation;
+    MessagesConsumed(MessagesConsumed) = "messages_consumed", Conversation;
+    MessagesWithdrawn(MessagesWithdrawn) = "messages_withdrawn", Conversation;
+    SessionConfig(SessionConfig) = "session_config", Conversation;
+    AssistantText(AssistantText) = "assistant_text", Conversation;
+    Thinking(Thought) = "thinking", Conversation;
+    ToolCall(ToolUse) = "tool_call", Conversation;
+    ToolResult(ToolResult) = "tool_result", Conversation;
+    Usage(Usage) = "usage", Conversation;
+    TurnEnded(TurnEnded) = "turn_ended", Conversation;
+    CompactStarted(CompactStarted) = "compact_started", Conversation;
+    CompactMarker(CompactMarker) = "compact_marker", Conversation;
+    ForkMarker(ForkMarker) = "fork_marker", Conversation;
+    RunStarted(RunStarted) = "run_started", Life;
+    RunEnded(RunEnded) = "run_ended", Life;
+    DoneNotified(DoneNotified) = "done_notified", Life;
+    AskRaised(Ask) = "ask_raised", Life;
+    AskAnswered(AskAnswered) = "ask_answered", Life;
+    AskWithdrawn(AskWithdrawn) = "ask_withdrawn", Life;
+    Granted(Granted) = "granted", Life;
+    BudgetWarning(BudgetWarning) = "budget_warning", Life;
+    BudgetExceeded(BudgetExceeded) = "budget_exceeded", Life;
+    Error(ErrorNote) = "error", Life;
+    Repaired(Repaired) = "repaired", Life;
+    HeadMoved(HeadMoved) = "head_moved", Life;
+    Snapshot(Snapshot) = "snapshot", Life;
+    Work(Work) = "work", Life;
+    TaskChanged(TaskChanged) = "task_changed", Life;
 }
 
 #[cfg(test)]

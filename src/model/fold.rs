@@ -4,6 +4,12 @@
 //! them alike: after `compact_marker` and `head_moved` it is what the event carries, so that money stays spent and
 //! messages stay sent although the events that said so are out of reach; after `fork_marker` it is empty, because
 //! what the source spent, was sent and was asked is the source's. Only where its shell stands goes with the conversation.
+//!
+//! [`SessionState::apply`] is the one exhaustive match over events that state follows from; the parts have a method for each
+//! thing that concerns them and never see a [`Body`]. To add an event, give it a payload in `event/bodies.rs` and a row in
+//! the table of `event.rs`. The compiler then asks here what it changes, and where events are put into words (`describe`
+//! of `mxd log`, the transcript and its raw log) what it is called. Every other consumer names the few events that it acts
+//! on and passes over the rest; add the new one there if that is what it is for.
 
 mod activity;
 mod asks;
@@ -33,7 +39,7 @@ pub use usage::{ContextSize, ModelTotals, UsageTotals};
 pub use whereabouts::Whereabouts;
 pub use work::WorkDone;
 
-use crate::model::event::{Event, Exit, InterruptReason};
+use crate::model::event::{Body, CompactMarker, Event, Exit, InterruptReason};
 use crate::model::message::Message;
 
 /// Everything that is known of a session by folding it.
@@ -66,17 +72,112 @@ impl SessionState {
     }
 
     pub fn apply(&mut self, event: &Event) {
-        self.usage.apply(event);
-        self.turns.apply(event, &self.messages);
-        self.messages.apply(event);
-        self.decisions.apply(event, &self.asks);
-        self.asks.apply(event);
-        self.grants.apply(event);
-        self.background.apply(event);
-        self.activity.apply(event);
-        self.work.apply(event);
-        self.replies.apply(event);
-        self.whereabouts.apply(event);
+        match &event.body {
+            Body::Message(message) => {
+                self.usage.filling.message(message);
+                self.messages.sent(message);
+                self.decisions.message(message, event.run);
+                self.grants.message(message);
+                self.background.message(message);
+                self.replies.message(message);
+            }
+            Body::MessagesConsumed(consumed) => {
+                self.turns.consumed(&consumed.ids, &self.messages);
+                self.messages.settled(&consumed.ids);
+                self.work.conversation_went_on();
+            }
+            Body::MessagesWithdrawn(withdrawn) => {
+                self.messages.settled(&withdrawn.ids);
+                self.replies.withdrawn(&withdrawn.ids);
+            }
+            Body::SessionConfig(config) => self.usage.filling.configured(config),
+            Body::AssistantText(said) => {
+                self.usage.filling.said(&said.text);
+                if !said.text.trim().is_empty() {
+                    self.turns.assistant_spoke();
+                }
+            }
+            Body::Thinking(thought) => {
+                self.usage.filling.said(&thought.text);
+                self.turns.assistant_spoke();
+            }
+            Body::ToolCall(call) => {
+                self.usage.filling.tool_call(call);
+                self.turns.tool_call(call);
+            }
+            Body::ToolResult(result) => {
+                self.usage.filling.tool_result(result);
+                self.turns.tool_result(result);
+                self.background.tool_result(result, event.ts);
+                self.whereabouts.tool_result(result);
+            }
+            Body::Usage(usage) => self.usage.spent(usage),
+            Body::TurnEnded(end) => {
+                self.turns.turn_ended(end);
+                self.decisions.acted_on();
+                self.work.conversation_went_on();
+            }
+            Body::CompactStarted(_) => self.decisions.acted_on(),
+            Body::RunEnded(run) => {
+                self.turns.run_ended(run, event.id);
+                self.decisions.acted_on();
+                self.grants.run_ended(&run.exit);
+            }
+            Body::DoneNotified(_) => self.turns.notified(),
+            Body::AskRaised(ask) => {
+                self.decisions.asked(ask, event.run);
+                self.asks.raised(ask);
+            }
+            Body::AskAnswered(answered) => {
+                if let Some(ask) = self.asks.get(answered.id) {
+                    self.decisions.answered(ask, &answered.answer, event.id);
+                }
+                self.asks.settled(answered.id);
+            }
+            Body::AskWithdrawn(withdrawn) => {
+                self.decisions.settled(withdrawn.id);
+                self.asks.settled(withdrawn.id);
+            }
+            Body::Granted(granted) => {
+                self.decisions.settled(granted.ask);
+                self.grants.granted(&granted.grant);
+            }
+            Body::BudgetWarning(warning) => self.grants.warned_of(warning.limit),
+            Body::Work(work) => self.work.done(work),
+            Body::CompactMarker(marker) => *self = Self::summarized(marker),
+            Body::HeadMoved(moved) => {
+                *self = (*moved.carry).clone();
+                self.work.conversation_went_on();
+            }
+            Body::ForkMarker(_) => self.fork(),
+            Body::RunStarted(_)
+            | Body::BudgetExceeded(_)
+            | Body::Error(_)
+            | Body::Repaired(_)
+            | Body::Snapshot(_)
+            | Body::TaskChanged(_)
+            | Body::Unknown(_) => {}
+        }
+        self.activity.seen(event);
+    }
+
+    /// Returns what is in force after a summary.
+    fn summarized(marker: &CompactMarker) -> Self {
+        let CompactMarker { summary, carry, .. } = marker;
+        let usage = UsageTotals { filling: carry.usage.filling.summarized(summary), ..carry.usage.clone() };
+        // The open calls are in the part that was summarized: nobody can answer them any more.
+        let turns = Turns { open: Vec::new(), voice: None, ..carry.turns.clone() };
+        let work = WorkDone { rewound: None, ..carry.work.clone() };
+        Self { usage, turns, work, decisions: Decisions::default(), ..(**carry).clone() }
+    }
+
+    /// Forgets what is the source's. The copied conversation is as large as it was, and its calls are still open.
+    fn fork(&mut self) {
+        let mut copied = std::mem::take(self);
+        copied.usage.by_model.clear();
+        copied.turns.forked();
+        copied.whereabouts.forked();
+        *self = Self { usage: copied.usage, turns: copied.turns, whereabouts: copied.whereabouts, ..Self::default() };
     }
 
     /// Tells whether the last run ended the task: its agent declared it done, or the user stopped it.

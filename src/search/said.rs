@@ -55,25 +55,7 @@ pub fn said<'a>(event: &'a Event, blobs: &Blobs) -> Option<(Place, Cow<'a, str>)
         }
         Body::AskAnswered(answered) => (Place::Answer, Cow::Borrowed(&answered.answer.text)),
         Body::Error(error) => (Place::Error, Cow::Borrowed(&error.message)),
-        Body::MessagesConsumed(_)
-        | Body::MessagesWithdrawn(_)
-        | Body::SessionConfig(_)
-        | Body::Usage(_)
-        | Body::TurnEnded(_)
-        | Body::CompactStarted(_)
-        | Body::ForkMarker(_)
-        | Body::RunStarted(_)
-        | Body::RunEnded(_)
-        | Body::AskWithdrawn(_)
-        | Body::BudgetWarning(_)
-        | Body::BudgetExceeded(_)
-        | Body::Repaired(_)
-        | Body::HeadMoved(_)
-        | Body::Granted(_)
-        | Body::Work(_)
-        | Body::Snapshot(_)
-        | Body::TaskChanged(_)
-        | Body::Unknown(_) => return None,
+        _ => return None,
     };
     (!text.trim().is_empty()).then_some((place, text))
 }

@@ -1,9 +1,9 @@
 //! Copying a conversation into another session. What belongs to the life of the source stays with the source.
 
 use crate::base::{EventId, TaskId};
-use crate::model::event::{Batch, Body, Event};
+use crate::model::event::{Batch, Body, Event, PartOf};
 use crate::store::chain::ActiveChain;
-use crate::store::session::{Sessions, is_conversation};
+use crate::store::session::Sessions;
 use crate::store::{StoreError, line};
 
 /// Returns the conversation that a copy of `task` starts with: as it is, or as it was when `at` was its head.
@@ -12,8 +12,12 @@ pub(super) fn source(sessions: &Sessions, task: TaskId, at: Option<EventId>) -> 
         Some(event) => sessions.active_lines_at(task, event)?,
         None => sessions.active_lines(task)?,
     };
-    let (events, lines): (Vec<_>, Vec<_>) =
-        chain.events.into_iter().zip(chain.lines).filter(|(event, _)| is_conversation(&event.body)).unzip();
+    let (events, lines): (Vec<_>, Vec<_>) = chain
+        .events
+        .into_iter()
+        .zip(chain.lines)
+        .filter(|(event, _)| event.body.part_of() == PartOf::Conversation)
+        .unzip();
     if events.is_empty() {
         return Err(StoreError::Empty(task));
     }

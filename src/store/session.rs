@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::{EventId, TaskId};
 use crate::config::paths::ProjectFolder;
-use crate::model::event::{Body, Event};
+use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::store::StoreError;
 use crate::store::chain::{self, ActiveChain, Damage, Lines, Position, Walk};
@@ -250,39 +250,4 @@ fn end_of(file: &dyn DiskFile, end: u64, event: EventId) -> io::Result<Option<u6
         }
     }
     Ok(None)
-}
-
-/// Tells whether an event belongs to a conversation, as opposed to the life of the task it happened in.
-pub fn is_conversation(body: &Body) -> bool {
-    match body {
-        Body::Message(_)
-        | Body::MessagesConsumed(_)
-        | Body::MessagesWithdrawn(_)
-        | Body::SessionConfig(_)
-        | Body::AssistantText(_)
-        | Body::Thinking(_)
-        | Body::ToolCall(_)
-        | Body::ToolResult(_)
-        | Body::Usage(_)
-        | Body::TurnEnded(_)
-        | Body::CompactStarted(_)
-        | Body::CompactMarker(_)
-        | Body::ForkMarker(_)
-        | Body::Unknown(_) => true,
-        Body::RunStarted(_)
-        | Body::RunEnded(_)
-        | Body::DoneNotified(_)
-        | Body::AskRaised(_)
-        | Body::AskAnswered(_)
-        | Body::AskWithdrawn(_)
-        | Body::Granted(_)
-        | Body::BudgetWarning(_)
-        | Body::BudgetExceeded(_)
-        | Body::Error(_)
-        | Body::Repaired(_)
-        | Body::HeadMoved(_)
-        | Body::Snapshot(_)
-        | Body::Work(_)
-        | Body::TaskChanged(_) => false,
-    }
 }

@@ -176,14 +176,6 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
                 Some(What::Said { who: head, by_person: false, text: clean(&said), pictures: Vec::new() })
             }
         }
-        Body::AskAnswered(_)
-        | Body::AskWithdrawn(_)
-        | Body::BudgetWarning(_)
-        | Body::BudgetExceeded(_)
-        | Body::HeadMoved(_)
-        | Body::Granted(_)
-        | Body::RunEnded(_)
-        | Body::MessagesWithdrawn(_) => Some(What::Note(head)),
         Body::Unknown(unknown) => folded(head, unknown.body.as_str()),
         Body::ToolCall(_)
         | Body::ToolResult(_)
@@ -195,6 +187,8 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
         | Body::RunStarted(_)
         | Body::Snapshot(_)
         | Body::TaskChanged(_) => None,
+        // Whatever is not bookkeeping is told at least in the words of `mxd log`.
+        _ => Some(What::Note(head)),
     }
 }
 

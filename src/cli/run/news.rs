@@ -47,22 +47,7 @@ pub fn is_news(body: &Body) -> bool {
         | Body::ForkMarker(_)
         | Body::DoneNotified(_) => true,
         Body::ToolResult(result) => result.is_error,
-        Body::MessagesConsumed(_)
-        | Body::MessagesWithdrawn(_)
-        | Body::SessionConfig(_)
-        | Body::Thinking(_)
-        | Body::Usage(_)
-        | Body::TurnEnded(_)
-        | Body::CompactStarted(_)
-        | Body::RunStarted(_)
-        | Body::RunEnded(_)
-        | Body::AskWithdrawn(_)
-        | Body::Granted(_)
-        | Body::HeadMoved(_)
-        | Body::Snapshot(_)
-        | Body::Work(_)
-        | Body::TaskChanged(_)
-        | Body::Unknown(_) => false,
+        _ => false,
     }
 }
 

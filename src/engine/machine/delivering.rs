@@ -284,26 +284,8 @@ impl Machine {
             }
             Body::MessagesConsumed(MessagesConsumed { ids }) => self.settle_withdrawals(task, ids, false),
             Body::AskWithdrawn(_) if event.run.is_none() => self.hear(task, event),
-            Body::AskWithdrawn(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::CompactStarted(_)
-            | Body::CompactMarker(_)
-            | Body::ForkMarker(_)
-            | Body::RunStarted(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::HeadMoved(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+            // Nothing follows from the others beyond the state above.
+            _ => {}
         }
     }
 

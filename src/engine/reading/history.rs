@@ -116,29 +116,7 @@ impl History {
                     self.last_snapshot = self.snapshots.get(&rewound.to).copied();
                 }
             }
-            Body::AssistantText(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::Thinking(_)
-            | Body::Usage(_)
-            | Body::CompactStarted(_)
-            | Body::CompactMarker(_)
-            | Body::ForkMarker(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::HeadMoved(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+            _ => {}
         }
         self.before = Some(event.id);
     }

@@ -17,7 +17,7 @@ pub struct LastActivity {
 }
 
 impl LastActivity {
-    pub fn apply(&mut self, event: &Event) {
+    pub fn seen(&mut self, event: &Event) {
         self.at = Some(event.ts);
         event.body.kind().clone_into(&mut self.kind);
     }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::AskId;
 use crate::model::ask::Ask;
-use crate::model::event::{Body, Event};
 
 /// Raised minus answered minus withdrawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,40 +27,15 @@ impl PendingAsks {
         self.0.is_empty()
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::AskRaised(ask) => match self.0.iter_mut().find(|pending| pending.id == ask.id) {
-                Some(pending) => *pending = ask.clone(),
-                None => self.0.push(ask.clone()),
-            },
-            Body::AskAnswered(answered) => self.0.retain(|pending| pending.id != answered.id),
-            Body::AskWithdrawn(withdrawn) => self.0.retain(|pending| pending.id != withdrawn.id),
-            Body::CompactMarker(marker) => *self = marker.carry.asks.clone(),
-            Body::HeadMoved(moved) => *self = moved.carry.asks.clone(),
-            Body::ForkMarker(_) => self.0.clear(),
-            Body::Message(_)
-            | Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    pub fn raised(&mut self, ask: &Ask) {
+        match self.0.iter_mut().find(|pending| pending.id == ask.id) {
+            Some(pending) => *pending = ask.clone(),
+            None => self.0.push(ask.clone()),
         }
+    }
+
+    /// Removes an Ask that was answered or withdrawn.
+    pub fn settled(&mut self, id: AskId) {
+        self.0.retain(|pending| pending.id != id);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::Timestamp;
-use crate::model::event::{BackgroundRef, Body, Event};
+use crate::model::event::{BackgroundRef, ToolResult};
 use crate::model::message::{Message, Source};
 
 /// A process that, as far as the log knows, still runs.
@@ -34,52 +34,24 @@ impl Background {
         self.0.is_empty()
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::ToolResult(result) => {
-                if let Some(ended) = &result.ended {
-                    self.0.retain(|running| running.id != *ended);
-                }
-                if let Some(process) = &result.background {
-                    self.0.retain(|running| running.id != process.id);
-                    self.0.push(RunningProcess {
-                        id: process.id.clone(),
-                        command: process.command.clone(),
-                        since: event.ts,
-                    });
-                }
-            }
-            Body::Message(Message { from: Source::BackgroundComplete { process, .. }, .. }) => {
-                self.0.retain(|running| running.id != *process);
-            }
-            Body::CompactMarker(marker) => *self = marker.carry.background.clone(),
-            Body::HeadMoved(moved) => *self = moved.carry.background.clone(),
-            Body::ForkMarker(_) => self.0.clear(),
-            Body::Message(_)
-            | Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    /// Takes in a result: a process that it left running, or one whose end it reports.
+    pub fn tool_result(&mut self, result: &ToolResult, at: Timestamp) {
+        if let Some(ended) = &result.ended {
+            self.ended(ended);
         }
+        if let Some(process) = &result.background {
+            self.ended(&process.id);
+            self.0.push(RunningProcess { id: process.id.clone(), command: process.command.clone(), since: at });
+        }
+    }
+
+    pub fn message(&mut self, message: &Message) {
+        if let Source::BackgroundComplete { process, .. } = &message.from {
+            self.ended(process);
+        }
+    }
+
+    fn ended(&mut self, process: &str) {
+        self.0.retain(|running| running.id != process);
     }
 }

@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{AskId, EventId};
+use crate::base::{AskId, EventId, RunId};
 use crate::model::ask::{Answer, Ask};
-use crate::model::event::{Body, Event};
-use crate::model::fold::PendingAsks;
 use crate::model::message::{Message, Source};
 
 /// An Ask and what the person said to it.
@@ -37,49 +35,34 @@ impl Decisions {
         self.0.is_empty()
     }
 
-    /// Takes an event in. `asks` is what was open before it.
-    pub fn apply(&mut self, event: &Event, asks: &PendingAsks) {
-        match &event.body {
-            Body::AskAnswered(answered) => {
-                self.0.extend(asks.get(answered.id).map(|ask| Decision {
-                    ask: ask.clone(),
-                    answer: answered.answer.clone(),
-                    event: Some(event.id),
-                }));
-            }
-            // Answered and taken back at once: whichever was written last, nothing is to be done.
-            Body::AskWithdrawn(withdrawn) => self.0.retain(|decision| decision.ask.id != withdrawn.id),
-            Body::Granted(granted) => self.0.retain(|decision| decision.ask.id != granted.ask),
-            Body::TurnEnded(_)
-            | Body::RunEnded(_)
-            | Body::CompactStarted(_)
-            | Body::CompactMarker(_)
-            | Body::ForkMarker(_) => self.0.clear(),
-            Body::AskRaised(_) | Body::Message(Message { from: Source::Notice, .. }) if event.run.is_some() => {
-                self.0.clear();
-            }
-            // Outside of a run nobody has acted on what a run asked. But whoever asks the same again has heard the answer.
-            Body::AskRaised(ask) => self.0.retain(|decision| decision.ask.kind() != ask.kind()),
-            Body::HeadMoved(moved) => *self = moved.carry.decisions.clone(),
-            Body::Message(_)
-            | Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::RunStarted(_)
-            | Body::DoneNotified(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    /// Adds an answer to an Ask that was open.
+    pub fn answered(&mut self, ask: &Ask, answer: &Answer, event: EventId) {
+        self.0.push(Decision { ask: ask.clone(), answer: answer.clone(), event: Some(event) });
+    }
+
+    /// Removes the answers to one Ask: it was acted on, or withdrawn, whichever of the two was written last.
+    pub fn settled(&mut self, ask: AskId) {
+        self.0.retain(|decision| decision.ask.id != ask);
+    }
+
+    /// Takes in a new Ask. A run that asks has acted on what it knew. Outside of a run nobody has, but whoever asks the same
+    /// again has heard the answer.
+    pub fn asked(&mut self, ask: &Ask, by: Option<RunId>) {
+        match by {
+            Some(_) => self.acted_on(),
+            None => self.0.retain(|decision| decision.ask.kind() != ask.kind()),
         }
+    }
+
+    /// Takes in a message. A run that gives its agent a notice has acted on what it knew.
+    pub fn message(&mut self, message: &Message, by: Option<RunId>) {
+        if message.from == Source::Notice && by.is_some() {
+            self.acted_on();
+        }
+    }
+
+    /// Empties the list: a run went on, in the knowledge of every answer.
+    pub fn acted_on(&mut self) {
+        self.0.clear();
     }
 }

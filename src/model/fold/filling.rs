@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::content::{Content, Image};
-use crate::model::event::{Body, Event};
-use crate::model::message::Source;
+use crate::model::conversation::ToolUse;
+use crate::model::event::{SessionConfig, ToolResult};
+use crate::model::message::{Message, Source};
 
 /// What a picture weighs beside text: providers count it at about fifteen hundred tokens, whatever its file is.
 const PICTURE_BYTES: u64 = 6_000;
@@ -70,75 +71,54 @@ impl Filling {
         shares
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::SessionConfig(config) => {
-                self.prompt = (config.system.stable.len() + config.system.variable.len()) as u64;
-                let tools = config.tools.iter().map(|tool| tool.description.len() + tool.schema.as_str().len());
-                self.tools = tools.sum::<usize>() as u64;
-            }
-            Body::Message(message) => match &message.from {
-                Source::WorkContext => self.place = message.body.len() as u64,
-                Source::CompactedResume => self.summary = message.body.len() as u64,
-                Source::Compact => {}
-                Source::User
-                | Source::Begin
-                | Source::BeginFork
-                | Source::Continue
-                | Source::TaskMessage { .. }
-                | Source::TaskComplete { .. }
-                | Source::UserMessageForwarded { .. }
-                | Source::TreeChange { .. }
-                | Source::ClarifyResponse { .. }
-                | Source::CrossProject { .. }
-                | Source::BackgroundComplete { .. }
-                | Source::Interrupt
-                | Source::Notice => self.messages += message.body.len() as u64 + pictures(&message.images),
-            },
-            Body::AssistantText(said) => self.words += said.text.len() as u64,
-            Body::Thinking(thought) => self.words += thought.text.len() as u64,
-            Body::ToolCall(call) => self.calls += call.input.as_str().len() as u64,
-            Body::ToolResult(result) => {
-                let bytes = match &result.content {
-                    Content::Text { text } => text.len() as u64,
-                    Content::Blob(blob) => blob.bytes,
-                };
-                self.results += bytes + pictures(&result.images);
-            }
-            // The conversation starts over from its summary; what stands before every conversation stays.
-            Body::CompactMarker(marker) => {
-                let before = marker.carry.usage.filling;
-                *self = Self {
-                    prompt: before.prompt,
-                    place: before.place,
-                    tools: before.tools,
-                    summary: marker.summary.len() as u64,
-                    ..Self::default()
-                };
-            }
-            Body::HeadMoved(moved) => *self = moved.carry.usage.filling,
-            Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::ForkMarker(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::Work(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    pub fn configured(&mut self, config: &SessionConfig) {
+        self.prompt = (config.system.stable.len() + config.system.variable.len()) as u64;
+        let tools = config.tools.iter().map(|tool| tool.description.len() + tool.schema.as_str().len());
+        self.tools = tools.sum::<usize>() as u64;
+    }
+
+    pub fn message(&mut self, message: &Message) {
+        match &message.from {
+            Source::WorkContext => self.place = message.body.len() as u64,
+            Source::CompactedResume => self.summary = message.body.len() as u64,
+            Source::Compact => {}
+            Source::User
+            | Source::Begin
+            | Source::BeginFork
+            | Source::Continue
+            | Source::TaskMessage { .. }
+            | Source::TaskComplete { .. }
+            | Source::UserMessageForwarded { .. }
+            | Source::TreeChange { .. }
+            | Source::ClarifyResponse { .. }
+            | Source::CrossProject { .. }
+            | Source::BackgroundComplete { .. }
+            | Source::Interrupt
+            | Source::Notice => self.messages += message.body.len() as u64 + pictures(&message.images),
         }
+    }
+
+    /// Adds what the agent thought or said.
+    pub fn said(&mut self, text: &str) {
+        self.words += text.len() as u64;
+    }
+
+    pub fn tool_call(&mut self, call: &ToolUse) {
+        self.calls += call.input.as_str().len() as u64;
+    }
+
+    pub fn tool_result(&mut self, result: &ToolResult) {
+        let bytes = match &result.content {
+            Content::Text { text } => text.len() as u64,
+            Content::Blob(blob) => blob.bytes,
+        };
+        self.results += bytes + pictures(&result.images);
+    }
+
+    /// Returns what the context has after a summary: what stands before every conversation stays, the rest starts over.
+    pub fn summarized(&self, summary: &str) -> Self {
+        let Self { prompt, place, tools, .. } = *self;
+        Self { prompt, place, tools, summary: summary.len() as u64, ..Self::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::SessionState;
+use crate::model::{Event, SessionState};
 
 const ID: &str = "01JD0000000000000000000000";
 
@@ -21,9 +21,7 @@ fn result(bytes: usize) -> Event {
 }
 
 fn filled(events: &[Event]) -> Filling {
-    let mut filling = Filling::default();
-    events.iter().for_each(|event| filling.apply(event));
-    filling
+    SessionState::replay(events).usage.filling
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
-use crate::model::event::{Body, Event, Exit, Grant};
+use crate::model::event::{Exit, Grant};
+use crate::model::message::Message;
 
 /// Limits that were lifted, for the rest of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,52 +40,32 @@ impl Grants {
         *self == Self::default()
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::Granted(granted) => match &granted.grant {
-                Grant::Turns { up_to } => self.turns = self.turns.max(Some(*up_to)),
-                Grant::Unpriced { model } => {
-                    self.unpriced.insert(model.clone());
-                }
-                Grant::Overfull => self.overfull = true,
-                Grant::Tasks { up_to } => {
-                    self.tasks = self.tasks.max(Some(*up_to));
-                    self.no_more_tasks = false;
-                }
-                Grant::NoMoreTasks => self.no_more_tasks = true,
-                Grant::Unchecked => self.unchecked = true,
-            },
-            Body::Message(message) if message.from.is_of_user() => self.no_more_tasks = false,
-            Body::RunEnded(ended) => self.unchecked &= !matches!(ended.exit, Exit::DonePassed | Exit::DoneFailed),
-            Body::BudgetWarning(warning) => {
-                self.warned.insert(warning.limit);
+    pub fn granted(&mut self, grant: &Grant) {
+        match grant {
+            Grant::Turns { up_to } => self.turns = self.turns.max(Some(*up_to)),
+            Grant::Unpriced { model } => {
+                self.unpriced.insert(model.clone());
             }
-            Body::CompactMarker(marker) => *self = marker.carry.grants.clone(),
-            Body::HeadMoved(moved) => *self = moved.carry.grants.clone(),
-            Body::ForkMarker(_) => *self = Self::default(),
-            Body::Message(_)
-            | Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::Work(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+            Grant::Overfull => self.overfull = true,
+            Grant::Tasks { up_to } => {
+                self.tasks = self.tasks.max(Some(*up_to));
+                self.no_more_tasks = false;
+            }
+            Grant::NoMoreTasks => self.no_more_tasks = true,
+            Grant::Unchecked => self.unchecked = true,
         }
+    }
+
+    /// Takes in a message: the user's refusal of more tasks holds until they say something.
+    pub fn message(&mut self, message: &Message) {
+        self.no_more_tasks &= !message.from.is_of_user();
+    }
+
+    pub fn run_ended(&mut self, exit: &Exit) {
+        self.unchecked &= !matches!(exit, Exit::DonePassed | Exit::DoneFailed);
+    }
+
+    pub fn warned_of(&mut self, limit: MicroUsd) {
+        self.warned.insert(limit);
     }
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::MessageId;
-use crate::model::event::{Body, Event};
 use crate::model::message::Message;
 
 /// Sent minus consumed minus withdrawn.
@@ -34,40 +33,15 @@ impl PendingMessages {
         Some(self.0.remove(at))
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::Message(message) => match self.0.iter_mut().find(|pending| pending.id == message.id) {
-                Some(pending) => *pending = message.clone(),
-                None => self.0.push(message.clone()),
-            },
-            Body::MessagesConsumed(consumed) => self.0.retain(|pending| !consumed.ids.contains(&pending.id)),
-            Body::MessagesWithdrawn(withdrawn) => self.0.retain(|pending| !withdrawn.ids.contains(&pending.id)),
-            Body::CompactMarker(marker) => *self = marker.carry.messages.clone(),
-            Body::HeadMoved(moved) => *self = moved.carry.messages.clone(),
-            Body::ForkMarker(_) => self.0.clear(),
-            Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    pub fn sent(&mut self, message: &Message) {
+        match self.0.iter_mut().find(|pending| pending.id == message.id) {
+            Some(pending) => *pending = message.clone(),
+            None => self.0.push(message.clone()),
         }
+    }
+
+    /// Removes messages that were consumed or withdrawn.
+    pub fn settled(&mut self, ids: &[MessageId]) {
+        self.0.retain(|pending| !ids.contains(&pending.id));
     }
 }

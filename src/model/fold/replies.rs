@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{MessageId, TaskId};
-use crate::model::event::{Body, Event};
-use crate::model::message::Source;
+use crate::model::message::{Message, Source};
 
 /// What a session has of requests and of replies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,60 +40,34 @@ impl Replies {
         self.heard.is_some_and(|heard| heard > request)
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::Message(message) => match &message.from {
-                Source::TaskMessage { task, request_reply, .. } => {
-                    if *request_reply {
-                        self.requests.insert(*task, message.id);
-                    }
-                    self.hear(message.id);
+    pub fn message(&mut self, message: &Message) {
+        match &message.from {
+            Source::TaskMessage { task, request_reply, .. } => {
+                if *request_reply {
+                    self.requests.insert(*task, message.id);
                 }
-                Source::User | Source::Begin | Source::BeginFork | Source::Continue => self.hear(message.id),
-                // Whoever is done waits for nothing.
-                Source::TaskComplete { task, .. } => {
-                    self.requests.remove(task);
-                }
-                Source::UserMessageForwarded { .. }
-                | Source::TreeChange { .. }
-                | Source::ClarifyResponse { .. }
-                | Source::CrossProject { .. }
-                | Source::BackgroundComplete { .. }
-                | Source::WorkContext
-                | Source::CompactedResume
-                | Source::Compact
-                | Source::Interrupt
-                | Source::Notice => {}
-            },
-            Body::MessagesWithdrawn(withdrawn) => self.requests.retain(|_, id| !withdrawn.ids.contains(id)),
-            Body::CompactMarker(marker) => *self = marker.carry.replies.clone(),
-            Body::HeadMoved(moved) => *self = moved.carry.replies.clone(),
-            Body::ForkMarker(_) => *self = Self::default(),
-            Body::MessagesConsumed(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+                self.hear(message.id);
+            }
+            Source::User | Source::Begin | Source::BeginFork | Source::Continue => self.hear(message.id),
+            // Whoever is done waits for nothing.
+            Source::TaskComplete { task, .. } => {
+                self.requests.remove(task);
+            }
+            Source::UserMessageForwarded { .. }
+            | Source::TreeChange { .. }
+            | Source::ClarifyResponse { .. }
+            | Source::CrossProject { .. }
+            | Source::BackgroundComplete { .. }
+            | Source::WorkContext
+            | Source::CompactedResume
+            | Source::Compact
+            | Source::Interrupt
+            | Source::Notice => {}
         }
+    }
+
+    pub fn withdrawn(&mut self, ids: &[MessageId]) {
+        self.requests.retain(|_, id| !ids.contains(id));
     }
 
     fn hear(&mut self, id: MessageId) {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{EventId, TurnId};
-use crate::model::conversation::Role;
-use crate::model::event::{Body, Event, Exit, StopReason};
+use crate::base::{EventId, MessageId, TurnId};
+use crate::model::conversation::{Role, ToolUse};
+use crate::model::event::{Exit, RunEnded, StopReason, ToolResult, TurnEnded};
 use crate::model::fold::PendingMessages;
 use crate::model::message::Message;
 
@@ -70,74 +70,55 @@ impl Turns {
         self.last_exit.as_ref().map(|last| &last.exit)
     }
 
-    /// Takes in an event; `sent` are the messages that were pending before it.
-    pub fn apply(&mut self, event: &Event, sent: &PendingMessages) {
-        match &event.body {
-            Body::ToolCall(call) => {
-                self.open.push(OpenCall { call: call.call.clone(), name: call.name.clone() });
-                self.voice = Some(Role::Assistant);
-            }
-            Body::ToolResult(result) => {
-                let open = self.open.len();
-                self.open.retain(|open| open.call != result.call);
-                // A result that answers nothing is no part of the conversation.
-                if self.open.len() < open {
-                    self.voice = Some(Role::User);
-                }
-                self.last_exit = None;
-            }
-            Body::MessagesConsumed(consumed) => {
-                // A wish that nobody is shown is no part of the conversation, and undoes no end of it.
-                if consumed.ids.iter().any(|id| sent.get(*id).is_some_and(|message| message.from.is_visible())) {
-                    self.last_exit = None;
-                    self.voice = Some(Role::User);
-                }
-            }
-            Body::AssistantText(said) if said.text.trim().is_empty() => {}
-            Body::AssistantText(_) | Body::Thinking(_) => self.voice = Some(Role::Assistant),
-            Body::RunEnded(run) => {
-                let (exit, result) = (run.exit.clone(), run.result.clone());
-                let decided = run.decided;
-                self.last_exit = Some(LastExit { exit, result, event: event.id, decided, notified: false });
-            }
-            Body::DoneNotified(_) => {
-                if let Some(last) = &mut self.last_exit {
-                    last.notified = true;
-                }
-            }
-            Body::TurnEnded(end) => {
-                self.last_exit = None;
-                self.ended += 1;
-                self.last = Some(LastTurn { turn: end.turn, stop: end.stop.clone() });
-            }
-            // The calls are in the part that was summarised: nobody can answer them any more.
-            Body::CompactMarker(marker) => {
-                *self = Self { open: Vec::new(), voice: None, ..marker.carry.turns.clone() };
-            }
-            Body::HeadMoved(moved) => *self = moved.carry.turns.clone(),
-            Body::ForkMarker(_) => {
-                self.ended = 0;
-                self.last_exit = None;
-                self.voice = Some(Role::User);
-            }
-            Body::Message(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::Usage(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    pub fn tool_call(&mut self, call: &ToolUse) {
+        self.open.push(OpenCall { call: call.call.clone(), name: call.name.clone() });
+        self.voice = Some(Role::Assistant);
+    }
+
+    pub fn tool_result(&mut self, result: &ToolResult) {
+        let open = self.open.len();
+        self.open.retain(|open| open.call != result.call);
+        // A result that answers nothing is no part of the conversation.
+        if self.open.len() < open {
+            self.voice = Some(Role::User);
         }
+        self.last_exit = None;
+    }
+
+    /// Takes in that messages were consumed; `pending` are those that were pending before.
+    pub fn consumed(&mut self, ids: &[MessageId], pending: &PendingMessages) {
+        // A wish that nobody is shown is no part of the conversation, and undoes no end of it.
+        if ids.iter().any(|id| pending.get(*id).is_some_and(|message| message.from.is_visible())) {
+            self.last_exit = None;
+            self.voice = Some(Role::User);
+        }
+    }
+
+    pub fn assistant_spoke(&mut self) {
+        self.voice = Some(Role::Assistant);
+    }
+
+    pub fn turn_ended(&mut self, end: &TurnEnded) {
+        self.last_exit = None;
+        self.ended += 1;
+        self.last = Some(LastTurn { turn: end.turn, stop: end.stop.clone() });
+    }
+
+    pub fn run_ended(&mut self, run: &RunEnded, event: EventId) {
+        let RunEnded { exit, result, decided } = run.clone();
+        self.last_exit = Some(LastExit { exit, result, event, decided, notified: false });
+    }
+
+    pub fn notified(&mut self) {
+        if let Some(last) = &mut self.last_exit {
+            last.notified = true;
+        }
+    }
+
+    /// Forgets what was the source's: its number of turns and the end of its run.
+    pub fn forked(&mut self) {
+        self.ended = 0;
+        self.last_exit = None;
+        self.voice = Some(Role::User);
     }
 }

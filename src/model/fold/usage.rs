@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
-use crate::model::event::{Body, Event};
 use crate::model::fold::Filling;
 use crate::model::usage::{Tokens, Usage};
 
@@ -60,43 +59,7 @@ impl UsageTotals {
         self.by_model.values().any(|totals| totals.unpriced > 0)
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        self.filling.apply(event);
-        match &event.body {
-            Body::Usage(usage) => self.add(usage),
-            Body::CompactMarker(marker) => *self = Self { filling: self.filling, ..marker.carry.usage.clone() },
-            Body::HeadMoved(moved) => *self = moved.carry.usage.clone(),
-            // The copied conversation is as large as it was; what it cost is on the source's account.
-            Body::ForkMarker(_) => self.by_model.clear(),
-            Body::Message(_)
-            | Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
-        }
-    }
-
-    fn add(&mut self, usage: &Usage) {
+    pub fn spent(&mut self, usage: &Usage) {
         let totals = self.by_model.entry(usage.model.clone()).or_default();
         totals.responses += 1;
         totals.tokens += usage.tokens;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::event::{Body, Event};
+use crate::model::event::ToolResult;
 
 /// The top of a worktree, as a result spells it.
 const TOP: &str = ".";
@@ -22,44 +22,15 @@ impl Whereabouts {
         self.0.is_none()
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::ToolResult(result) => {
-                if let Some(folder) = &result.cwd {
-                    self.0 = Some(folder.clone()).filter(|folder| folder != TOP);
-                }
-            }
-            Body::CompactMarker(marker) => *self = marker.carry.whereabouts.clone(),
-            Body::HeadMoved(moved) => *self = moved.carry.whereabouts.clone(),
-            // The copy has a worktree of its own, and stands in it where the conversation says. Anywhere else is the source's.
-            Body::ForkMarker(_) => {
-                self.0.take_if(|folder| folder.starts_with('/'));
-            }
-            Body::Message(_)
-            | Body::MessagesConsumed(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::Usage(_)
-            | Body::TurnEnded(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::Work(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
+    pub fn tool_result(&mut self, result: &ToolResult) {
+        if let Some(folder) = &result.cwd {
+            self.0 = Some(folder.clone()).filter(|folder| folder != TOP);
         }
+    }
+
+    /// Forgets a folder outside of the worktree: it is the source's. The copy has a worktree of its own, and stands in it
+    /// where the conversation says.
+    pub fn forked(&mut self) {
+        self.0.take_if(|folder| folder.starts_with('/'));
     }
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::EventId;
-use crate::model::event::{Body, Event};
 use crate::model::work::{Landing, Moving, Receipt, Rewound, Work};
 
 /// What is in force of what was done with the work.
@@ -41,41 +40,12 @@ impl WorkDone {
         *self == Self::default()
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::Work(work) => self.take(work),
-            // The conversation goes on from where it was rewound to: what was left behind stays behind.
-            Body::MessagesConsumed(_) | Body::TurnEnded(_) => self.rewound = None,
-            Body::CompactMarker(marker) => *self = Self { rewound: None, ..marker.carry.work.clone() },
-            Body::HeadMoved(moved) => *self = Self { rewound: None, ..moved.carry.work.clone() },
-            Body::ForkMarker(_) => *self = Self::default(),
-            Body::Message(_)
-            | Body::MessagesWithdrawn(_)
-            | Body::SessionConfig(_)
-            | Body::AssistantText(_)
-            | Body::Thinking(_)
-            | Body::ToolCall(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::CompactStarted(_)
-            | Body::RunStarted(_)
-            | Body::RunEnded(_)
-            | Body::DoneNotified(_)
-            | Body::AskRaised(_)
-            | Body::AskAnswered(_)
-            | Body::AskWithdrawn(_)
-            | Body::Granted(_)
-            | Body::BudgetWarning(_)
-            | Body::BudgetExceeded(_)
-            | Body::Error(_)
-            | Body::Repaired(_)
-            | Body::Snapshot(_)
-            | Body::TaskChanged(_)
-            | Body::Unknown(_) => {}
-        }
+    /// Forgets the rewind that could be taken back: the conversation goes on from where it was rewound to.
+    pub fn conversation_went_on(&mut self) {
+        self.rewound = None;
     }
 
-    fn take(&mut self, work: &Work) {
+    pub fn done(&mut self, work: &Work) {
         match work {
             Work::Verified { receipt } => {
                 let again = self.receipt.as_ref().is_some_and(|last| receipt.fails_like(last));

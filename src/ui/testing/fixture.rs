@@ -72,8 +72,7 @@ fn used(view: &mut TaskView, tokens: u64, cost: u64) {
         context_window: 200_000,
         estimated: false,
     };
-    let event = event(0, 10, Body::Usage(usage));
-    view.usage.apply(&event);
+    view.usage.spent(&usage);
     view.usage.context = Some(ContextSize { tokens: 41_000, window: 200_000 });
     view.model = Some("sonnet".to_owned());
 }
