@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
@@ -282,7 +282,6 @@ fn launch(
         .transpose()
         .map_err(no_record)?;
 
-    let started = Instant::now();
     let Wiring { child: streams, captured, dialogue } = wired().map_err(no_pipe)?;
     let spawned = spawn(&Order {
         program: &spec.program,
@@ -331,7 +330,7 @@ fn launch(
     let (kill, kill_requests) = mpsc::unbounded_channel();
     let start = identity.map(|identity| identity.start);
     let family = Family::new(&spec.id, pid, start, true);
-    let supervisor = Supervisor { family, child, started, phase: phase_sender, drains, note };
+    let supervisor = Supervisor { family, child, phase: phase_sender, drains, note };
     tokio::spawn(supervise(supervisor, kill_requests));
     Ok((Process { id: spec.id, pid, phase, kill, output, error }, dialogue))
 }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::environment::RUN_MARKER;
-use super::leader;
 use super::table::{self, Entry};
 
 /// How long processes get between being asked to end and being ended.
@@ -45,20 +44,6 @@ impl Family {
     /// Returns the group that may be signalled as a whole. Nothing: its number may be somebody else's by now.
     pub(super) fn group(&self) -> Option<i32> {
         self.trust_group.then_some(self.leader)
-    }
-
-    /// Tells, cheaply and of a leader that ended a moment after it started, that nobody else of the family is left.
-    /// False means: look properly.
-    pub(super) fn is_surely_gone(&self) -> bool {
-        // Whoever is in our own session, as our threads are, never was in the leader's: no session takes anybody in.
-        let ours = table::own_session();
-        let is_stranger = |entry: &Entry| {
-            let grouped = entry.group == self.leader || entry.session == self.leader;
-            let elsewhere = entry.session == ours || table::marker(entry.pid, RUN_MARKER, &self.id) == Some(false);
-            entry.zombie || (!grouped && elsewhere)
-        };
-        // Leaders of other families were started by us and not by anybody in this one.
-        table::started_after(self.leader, &leader::living()).is_some_and(|young| young.iter().all(is_stranger))
     }
 
     /// Tells whether a process carries our id. One that is just becoming another program is asked again.

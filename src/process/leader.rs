@@ -1,11 +1,9 @@
 //! The process that we started ourselves, until it is reaped: only its parent can learn how it ended.
 
-use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::sync::{Mutex, PoisonError};
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid};
@@ -14,14 +12,6 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::oneshot;
 
 use super::table;
-
-/// The numbers of all children that are not reaped yet: as long as they are here, they are nobody else's.
-static LIVING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
-
-/// Returns the numbers of all children of ours.
-pub(super) fn living() -> HashSet<i32> {
-    LIVING.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
-}
 
 /// A child of ours. Dropped before its end, it is killed.
 #[derive(Debug)]
@@ -35,7 +25,6 @@ pub(super) struct Leader {
 impl Leader {
     /// Looks after a child that nobody else reaps. Must be called in a runtime.
     pub(super) fn new(pid: Pid) -> Self {
-        LIVING.lock().unwrap_or_else(PoisonError::into_inner).insert(pid.as_raw_pid());
         Self { pid, handle: table::handle_of_child(pid).and_then(watched), status: None }
     }
 
@@ -63,13 +52,8 @@ impl Leader {
 
 /// Reaps a child if it has ended.
 fn reap(pid: Pid) -> io::Result<Option<ExitStatus>> {
-    // Nobody may take the number for a child's once the system can give it to another.
-    let mut living = LIVING.lock().unwrap_or_else(PoisonError::into_inner);
-    let ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG));
-    if !matches!(ended, Ok(None)) {
-        living.remove(&pid.as_raw_pid());
-    }
-    Ok(ended?.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
+    let ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG))?;
+    Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
 }
 
 impl Drop for Leader {

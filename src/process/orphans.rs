@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::end::{Family, Found, GRACE, end_blocking};
-use super::record::{Identity, Record, SPARE};
+use super::record::{Identity, Record};
 use super::table::{self, Entry};
 
 /// A recorded child that no longer runs.
@@ -23,7 +23,6 @@ pub struct Ended {
 /// Ends what the records in `folder` say was left running, and removes those records. Blocks, at most a few seconds.
 /// Records whose owner is alive are somebody else's and stay.
 pub fn sweep(folder: &Path) -> Vec<Ended> {
-    remove_spares(folder);
     end(abandoned(folder), GRACE)
 }
 
@@ -113,14 +112,6 @@ fn family(record: &Record) -> Option<Family> {
     // While the leader lives, its number means its group. Once it is gone the number may mean anybody's.
     let trust_group = record.child.is_some_and(|child| table::get(pid).is_some_and(|now| now.start == child.start));
     Some(Family::new(&record.id, pid, start, trust_group))
-}
-
-/// Removes the files that were kept to be written again. Whoever still holds one makes a new one instead.
-fn remove_spares(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension() == Some(SPARE.as_ref())) {
-        let _ = fs::remove_file(path);
-    }
 }
 
 fn records(folder: &Path) -> Vec<(std::path::PathBuf, Record)> {

@@ -1,13 +1,10 @@
 //! The note on disk that says a child is running: written before it starts, completed when its pid is known, gone
 //! when it and its group are. What it holds is enough to find the child again and to be sure that it is the child.
-//!
-//! A few files of notes that are gone are kept aside and written again: a new file needs a free inode, and ext4 passes
-//! over every one that was freed within the last seconds, which takes longer than a short command.
 
 use std::fs::{self, File};
 use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -60,24 +57,16 @@ pub(super) fn ourselves() -> (String, Identity) {
 pub(super) struct Note {
     path: PathBuf,
     file: File,
-    /// How long the file is.
-    len: usize,
     record: Record,
 }
 
 impl Note {
-    /// Says that a child is about to start. The file has its name only once it says so.
+    /// Says that a child is about to start.
     pub(super) fn announce(folder: &Path, id: &str, command: &str) -> io::Result<Self> {
         let (boot, owner) = ourselves();
         let record = Record { id: id.to_owned(), command: command.to_owned(), boot, owner, child: None };
         let path = folder.join(format!("{id}.json"));
-        if let Some(Spare { path: aside, file, len }) = Spare::take(folder) {
-            let mut note = Self { path: aside, file, len, record: record.clone() };
-            if note.write().and_then(|()| fs::rename(&note.path, &path)).is_ok() {
-                return Ok(Self { path, ..note });
-            }
-        }
-        let mut note = Self { file: create_private(&path)?, path, len: 0, record };
+        let mut note = Self { file: create_private(&path)?, path, record };
         note.write()?;
         Ok(note)
     }
@@ -89,62 +78,15 @@ impl Note {
     }
 
     pub(super) fn remove(self) {
-        let aside = self.path.with_extension(SPARE);
-        match fs::rename(&self.path, &aside) {
-            Ok(()) => Spare { path: aside, file: self.file, len: self.len }.keep(),
-            Err(error) => {
-                tracing::debug!(%error, path = %self.path.display(), "the note of a process that ended was not removed");
-            }
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::debug!(%error, path = %self.path.display(), "the note of a process that ended was not removed");
         }
     }
 
-    /// Writes over what is there, all of it: a file that is emptied first is flushed by some file systems when it is closed,
-    /// and to cut it is one more thing to write down for them.
+    /// Writes over what is there, which is never longer: a kill in between must not leave an empty file.
     fn write(&mut self) -> io::Result<()> {
-        let mut text = serde_json::to_vec(&self.record)?;
-        self.len = self.len.max(text.len());
-        text.resize(self.len, b' ');
         self.file.rewind()?;
-        self.file.write_all(&text)
-    }
-}
-
-/// What the file of a note that is gone is called after its id.
-pub(super) const SPARE: &str = "spare";
-/// How many are kept. More commands than this seldom end before the next one starts.
-const MOST_SPARE: usize = 64;
-/// How long a file may be to be kept: all of it is written again each time.
-const LONGEST_SPARE: usize = 4 << 10;
-
-/// A file that may become a note. Those that are left when we end are removed by the next start.
-#[derive(Debug)]
-struct Spare {
-    path: PathBuf,
-    file: File,
-    len: usize,
-}
-
-static SPARES: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
-
-impl Spare {
-    /// Returns one that lies in `folder`. It may have been removed meanwhile.
-    fn take(folder: &Path) -> Option<Self> {
-        let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = spares.iter().rposition(|spare| spare.path.parent() == Some(folder))?;
-        Some(spares.remove(at))
-    }
-
-    fn keep(self) {
-        if self.len > LONGEST_SPARE {
-            let _ = fs::remove_file(self.path);
-            return;
-        }
-        let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
-        if spares.len() >= MOST_SPARE {
-            let oldest = spares.remove(0);
-            let _ = fs::remove_file(oldest.path);
-        }
-        spares.push(self);
+        self.file.write_all(&serde_json::to_vec(&self.record)?)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
@@ -21,9 +21,6 @@ const DRAIN: Duration = Duration::from_millis(100);
 const LATE_DRAIN: Duration = Duration::from_secs(5);
 /// How long a killed child may take to be reaped before it is given up as stuck in the kernel.
 const REAP: Duration = Duration::from_secs(5);
-/// How long a child may have run for the numbers given since to tell who is its descendant. No system gives out all of
-/// them in this time; then they would start again from the first.
-const BRIEF: Duration = Duration::from_secs(1);
 /// How long after the end of somebody it is looked who else is left.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often it is looked where the system does not tell of ends.
@@ -33,7 +30,6 @@ pub(super) struct Supervisor {
     /// The child and what it started. Kept from look to look: what was seen once is not to be believed anew.
     pub(super) family: Family,
     pub(super) child: Leader,
-    pub(super) started: Instant,
     pub(super) phase: watch::Sender<Phase>,
     pub(super) drains: Vec<oneshot::Receiver<()>>,
     pub(super) note: Option<Note>,
@@ -50,7 +46,7 @@ pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedRec
         Some(status) => {
             let exit = Exit::from_status(&status, false);
             let mut quiet = timeout(DRAIN, this.drained()).await.is_ok();
-            let alone = this.left_nobody().await;
+            let alone = this.survivor().await.is_none();
             if alone && !quiet {
                 quiet = timeout(LATE_DRAIN, this.drained()).await.is_ok();
             }
@@ -95,19 +91,6 @@ impl Supervisor {
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_LOOK);
         }
-    }
-
-    /// Tells whether the family ended with the child. Most commands are short and start nobody who stays, and going
-    /// through everything that runs on the machine costs more than such a command.
-    async fn left_nobody(&mut self) -> bool {
-        if self.started.elapsed() < BRIEF {
-            let family = self.family.clone();
-            let looked = tokio::task::spawn_blocking(move || family.is_surely_gone());
-            if looked.await.unwrap_or(false) {
-                return true;
-            }
-        }
-        self.survivor().await.is_none()
     }
 
     /// Returns somebody of the family who runs, also one that made itself a daemon: it left the group and the session

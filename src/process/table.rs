@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::OnceLock;
 
 use rustix::process::{Pid, Signal};
 
@@ -31,20 +30,6 @@ pub fn all() -> Vec<Entry> {
 /// Returns one process, if it exists.
 pub fn get(pid: i32) -> Option<Entry> {
     system::get(pid)
-}
-
-/// Returns everything that runs and was started after `pid`, by its number: the system hands numbers out in order, so
-/// only those between this one and the last one given have to be looked up, but for those that are known. A thread may be
-/// listed like a process. Nothing: the numbers have started again, or too many were given for this to be the cheap way.
-pub(super) fn started_after(pid: i32, known: &HashSet<i32>) -> Option<Vec<Entry>> {
-    system::started_after(pid, known)
-}
-
-/// Returns the session that we are in. In a namespace of processes it may have no number there, which is told as 0.
-pub(super) fn own_session() -> i32 {
-    static SESSION: OnceLock<i32> = OnceLock::new();
-    let us = || i32::try_from(std::process::id()).ok().and_then(get);
-    *SESSION.get_or_init(|| us().map_or(0, |us| us.session))
 }
 
 /// Returns a text that differs between two starts of the machine.
@@ -133,14 +118,12 @@ fn ours(group: i32) -> Option<Pid> {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use std::collections::HashSet;
     use std::fs;
     use std::io::Read as _;
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    use rustix::io::Errno;
-    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, test_kill_process};
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
     use super::Entry;
 
@@ -154,39 +137,6 @@ mod system {
         let mut line = [0; 2048];
         let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
         parse_stat(&line[..length])
-    }
-
-    /// How many numbers are looked up one by one before listing them all is the better way.
-    const MOST_LOOKED_UP: i32 = 2_048;
-
-    pub(super) fn started_after(pid: i32, known: &HashSet<i32>) -> Option<Vec<Entry>> {
-        let (mut found, mut seen) = (Vec::new(), pid);
-        loop {
-            let last = last_given()?;
-            if last < seen || last - pid > MOST_LOOKED_UP {
-                return None;
-            }
-            // Whoever started somebody and was gone before we looked has left a number that is newer still.
-            if last == seen {
-                return Some(found);
-            }
-            let numbers = (seen + 1..=last).filter(|number| !known.contains(number));
-            found.extend(numbers.filter(|number| is_taken(*number)).filter_map(get));
-            seen = last;
-        }
-    }
-
-    /// Tells whether a number is somebody's. Most were given to who has ended, and a file that is not there costs ten times
-    /// as much to find out.
-    fn is_taken(number: i32) -> bool {
-        Pid::from_raw(number).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
-    }
-
-    /// Returns the number that was given to a process or a thread last. Some systems list a zero.
-    fn last_given() -> Option<i32> {
-        let mut line = [0; 128];
-        let length = fs::File::open("/proc/loadavg").ok()?.read(&mut line).ok()?;
-        str::from_utf8(&line[..length]).ok()?.split_ascii_whitespace().nth(4)?.parse().ok()
     }
 
     /// Reads `pid (name) state ppid pgrp session …`. The name can hold anything, parentheses included.
@@ -248,7 +198,6 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use std::collections::HashSet;
     use std::os::fd::OwnedFd;
     use std::path::Path;
     use std::process::{Command, Stdio};
@@ -270,10 +219,6 @@ mod system {
     fn list(arguments: &[&str]) -> Vec<Entry> {
         let listing = Command::new("ps").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
         listing.map(|out| super::parse_ps(&String::from_utf8_lossy(&out.stdout))).unwrap_or_default()
-    }
-
-    pub(super) fn started_after(_pid: i32, _known: &HashSet<i32>) -> Option<Vec<Entry>> {
-        None
     }
 
     pub(super) fn handle_of_child(_pid: Pid) -> Option<OwnedFd> {
