@@ -281,6 +281,7 @@ pub(super) fn change_quietly(
         | EditError::Nowhere(_)
         | EditError::Refused(_)
         | EditError::Incomplete { .. }
+        | EditError::NotEditable { .. }
         | EditError::NotSet { .. } => error.into(),
     })?;
     write(&path, layer, &changed)

@@ -1,24 +1,25 @@
 //! Changes to a file of settings, as text in and text out.
 //!
-//! Everything else in the file stays: order, unknown keys, repeated keys, the spelling of numbers. What is written is
-//! checked first, by the same walk that reads; a file that cannot be read is never rewritten.
+//! Everything else in the file stays as it is written: order, comments, white space, unknown keys, repeated keys, the
+//! spelling of numbers. What is written is checked first, by the same walk that reads; a file that cannot be read is
+//! never rewritten.
 
-mod node;
+mod tree;
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::base::Fault;
-use crate::config::document::{self, Document, Rejected, shape};
+use crate::config::document::{Document, shape};
 use crate::config::key_path::{InvalidPath, KeyPath};
 use crate::config::layer::Layer;
-use crate::config::problem::{Problem, Severity, Trouble};
+use crate::config::problem::{Place, Problem, Severity, Spot, Trouble};
 use crate::config::read::{self, LayerFile};
 use crate::config::table::{self, Kind, Nowhere, Resolved};
 use crate::config::validate::{Expected, Validator, is};
 use crate::model::ask::Approval;
-use node::Node;
+use tree::Tree;
 
 /// A file that is to be changed.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,9 @@ pub enum EditError {
     /// The file must be put right by hand first.
     #[error("{0}")]
     Broken(Box<Problem>),
+    /// The file was read, and the parser that edits does not take it.
+    #[error("{place}: this file cannot be changed by mxd: {why}")]
+    NotEditable { place: Place, why: String },
     /// The new value would not be accepted.
     #[error("{0}")]
     Refused(Box<Trouble>),
@@ -57,6 +61,7 @@ impl From<EditError> for Fault {
                 .hint("a name that contains a dot stands in double quotes, for example: 'models.\"gpt-4.1\".window'"),
             EditError::Nowhere(nowhere) => nowhere.into(),
             EditError::Broken(problem) => (*problem).into(),
+            EditError::NotEditable { .. } => Self::config(sentence(&error)).hint("change it in an editor"),
             EditError::Refused(_) => Self::user(sentence(&error)).hint("nothing was changed"),
             EditError::Incomplete { layer, ref trouble } => {
                 let fault = Self::user(sentence(&error));
@@ -96,7 +101,7 @@ impl Edit<'_> {
             return Err(refused(trouble));
         }
         let value = accepted(resolved, &path, value)?;
-        self.change(&path, |root| root.set(path.parts(), Node::exact(&value)))
+        self.change(&path, |tree| tree.set(path.parts(), value))
     }
 
     /// Returns the file's text without the setting at `path`. Anything can be removed, known or not.
@@ -104,8 +109,8 @@ impl Edit<'_> {
         let path: KeyPath = path.parse()?;
         let absent = || EditError::NotSet { path: path.clone(), file: self.file.display().to_string() };
         let mut removed = false;
-        let text = self.change(&path, |root| {
-            removed = root.unset(path.parts());
+        let text = self.change(&path, |tree| {
+            removed = tree.unset(path.parts());
             Ok(())
         })?;
         if removed { Ok(text) } else { Err(absent()) }
@@ -147,19 +152,20 @@ impl Edit<'_> {
     }
 
     /// Applies `change`, unless the file cannot be read or would have an error at or above `path` that it has not now.
-    fn change(&self, path: &KeyPath, change: impl FnOnce(&mut Node) -> Result<(), usize>) -> Result<String, EditError> {
+    fn change(&self, path: &KeyPath, change: impl FnOnce(&Tree) -> Result<(), usize>) -> Result<String, EditError> {
         let before = LayerFile::read(self.layer, self.file, self.text.as_bytes());
         if let Some(spoilt) = before.problems().iter().find(|problem| problem.trouble.spoils_the_file()) {
             return Err(broken(spoilt.clone()));
         }
-        let mut root = self.parse()?;
-        if let Err(depth) = change(&mut root) {
+        let tree = Tree::parse(self.text).map_err(|error| {
+            let at = Some(Spot { line: error.line_display(), column: error.column_display() });
+            let place = Place { file: self.file.display().to_string(), at };
+            EditError::NotEditable { place, why: error.kind().to_string() }
+        })?;
+        if let Err(depth) = change(&tree) {
             return Err(self.in_the_way(&before, path.first(depth)));
         }
-        let text = root.print().map_err(|error| {
-            let place = crate::config::Place { file: self.file.display().to_string(), at: None };
-            broken(Problem { place, trouble: Trouble::Syntax(error.to_string()) })
-        })?;
+        let text = tree.print();
         let known: Vec<&Trouble> = before.problems().iter().map(|problem| &problem.trouble).collect();
         let after = LayerFile::read(self.layer, self.file, text.as_bytes());
         let fresh = after.problems().iter().find(|problem| {
@@ -175,18 +181,6 @@ impl Edit<'_> {
         }
     }
 
-    fn parse(&self) -> Result<Node, EditError> {
-        let opened = document::open(self.text.as_bytes()).map_err(refused)?;
-        let document = Document::new(self.file.display().to_string(), opened.text);
-        let spoilt = |trouble, at| broken(Problem { place: document.place(at), trouble });
-        let rejected = |rejected: Rejected| spoilt(Trouble::Syntax(rejected.words), rejected.at);
-        match document.root().map_err(rejected)? {
-            Some(root) if is(root, b'{') => Node::parse(&document, root).map_err(rejected),
-            Some(root) => Err(spoilt(Trouble::NotAnObject(shape(root)), None)),
-            None => Ok(Node::empty()),
-        }
-    }
-
     /// Returns the complaint about a value that stands where an object would have to be.
     fn in_the_way(&self, file: &LayerFile, path: KeyPath) -> EditError {
         let known = file.problems().iter().find(|problem| problem.trouble.key() == Some(&path));
@@ -197,20 +191,22 @@ impl Edit<'_> {
     }
 }
 
-/// Returns `value` as JSON text of the kind that `path` takes.
-fn accepted(resolved: Resolved, path: &KeyPath, value: &str) -> Result<String, EditError> {
-    let Err(error) = check(resolved, path, value) else { return Ok(value.trim().to_owned()) };
+/// Returns `value`, which is JSON or a plain word, as the kind that `path` takes.
+fn accepted(resolved: Resolved, path: &KeyPath, value: &str) -> Result<Value, EditError> {
+    let error = match check(resolved, path, value) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
     let is_list = matches!(Document::new("", value).root(), Ok(Some(raw)) if is(raw, b'['));
     let meant_as_list = is_list && matches!(resolved.kind, Kind::OneOrMany);
     if !resolved.kind.is_text() || meant_as_list {
         return Err(error);
     }
-    let quoted = Value::from(value).to_string();
-    check(resolved, path, &quoted).map(|()| quoted)
+    check(resolved, path, &Value::from(value).to_string())
 }
 
-/// Tells what is wrong with `json` as the value at `path`. What a person writes now may not even earn a warning.
-fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<(), EditError> {
+/// Returns the value at `path` that `json` is. What a person writes now may not even earn a warning.
+fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<Value, EditError> {
     let document = Document::new("", json);
     let expected = Expected { kind: resolved.kind, key: resolved.key };
     let wrong = |found: &str| {
@@ -224,14 +220,14 @@ fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<(), EditError
     let Ok(Some(raw)) = document.root() else { return Err(wrong("something else")) };
     let whole = path.parts().len() == 1 && matches!(resolved.kind, Kind::Map { .. } | Kind::Object { .. });
     if is(raw, b'n') && !whole {
-        return Ok(());
+        return Ok(Value::Null);
     }
     let mut validator = Validator::new(&document);
     let value = validator.value(expected, raw, path);
     match (value, validator.problems.into_iter().next()) {
         (_, Some(problem)) => Err(refused(problem.trouble)),
         (None, None) => Err(wrong(shape(raw))),
-        (Some(_), None) => Ok(()),
+        (Some(value), None) => Ok(value),
     }
 }
 

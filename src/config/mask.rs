@@ -69,10 +69,15 @@ fn is_telling(name: &str) -> bool {
 /// Tells whether a file with this content must be readable by its owner only. What is not understood might.
 pub fn holds_secret(text: &str) -> bool {
     let Ok(opened) = document::open(text.as_bytes()) else { return true };
+    // A setting that is commented out is still there to be read.
+    let may_tell = |comment: &str| (is_telling(comment) && comment.contains([':', '='])) || scrub(comment) != comment;
+    if opened.comments.iter().any(|comment| may_tell(comment)) {
+        return true;
+    }
     if opened.text.trim().is_empty() {
         return false;
     }
-    let Ok(Value::Object(entries)) = serde_json::from_str(opened.text) else { return true };
+    let Ok(Value::Object(entries)) = serde_json::from_str(&opened.text) else { return true };
     // A repeated key hides an earlier value from the parsed form, but not from a reader of the file.
     let read = LayerFile::read(Layer::Global, Path::new(""), text.as_bytes());
     let repeated = read.problems().iter().any(|problem| matches!(problem.trouble, Trouble::Duplicate { .. }));

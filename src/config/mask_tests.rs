@@ -47,12 +47,16 @@ fn a_file_with_a_secret_anywhere_is_known_by_it() {
         r#"{"theme": "sk-ant-api03-hunter2-wxyz", "theme": "dark"}"#,
         "{\"authGroups\": {\"a\": {\"apiKey\": \"k\"",
         "[]",
+        "// \"apiKey\": \"k\"\n",
+        "{} // sk-ant-api03-hunter2-wxyz",
+        "{ /* see http://u:p@h */ }",
     ] {
         assert!(holds_secret(text), "{text}");
     }
     for text in [
         "",
         "\u{feff}{}",
+        "// how I like my keys\n{\"theme\": \"dark\",}",
         r#"{"model": "m", "budgetUsd": 5, "keys": {"quit": ["q"]}}"#,
         r#"{"authGroups": {"a": {"provider": "openai", "baseUrl": "http://localhost:11434/v1"}}}"#,
         r#"{"mcpServers": {"a": {"command": "npx", "args": ["-y", "@scope/server", "."]}}}"#,

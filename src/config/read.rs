@@ -38,7 +38,7 @@ impl LayerFile {
         let file = file.display().to_string();
         match document::open(bytes) {
             Ok(opened) => {
-                let mut read = Self::read_text(layer, &file, opened.text);
+                let mut read = Self::read_document(layer, &file, &opened.document(file.as_str()));
                 if opened.had_mark {
                     let place = Place { file, at: None };
                     read.problems.insert(0, Problem { place, trouble: Trouble::ByteOrderMark });
@@ -64,9 +64,8 @@ impl LayerFile {
         Self { layer, file, values, spots, server_hashes, problems: Vec::new() }
     }
 
-    fn read_text(layer: Layer, file: &str, text: &str) -> Self {
-        let document = Document::new(file, text);
-        let mut validator = Validator::new(&document);
+    fn read_document(layer: Layer, file: &str, document: &Document<'_>) -> Self {
+        let mut validator = Validator::new(document);
         let mut read = Self::empty(layer, file.to_owned());
         match document.root() {
             Ok(None) => {}

@@ -23,14 +23,30 @@ fn a_syntax_error_says_file_line_column_and_the_parsers_words() {
         ("{\n  \"model\": \"a\"\n  \"theme\": \"b\"\n}", "config.json:3:3: this is not JSON: expected `,` or `}`"),
         ("{\"model\": }", "config.json:1:11: this is not JSON: expected value"),
         ("{} x", "config.json:1:4: this is not JSON: trailing characters"),
-        ("{\"model\": \"a\",}", "config.json:1:15: this is not JSON: trailing comma"),
-        ("{ // note\n}", "config.json:1:3: this is not JSON: key must be a string"),
+        ("{,}", "config.json:1:2: this is not JSON: key must be a string"),
+        ("{\"model\": \"a\",,}", "config.json:1:15: this is not JSON: key must be a string"),
+        ("{\"model\": [1,,]}", "config.json:1:14: this is not JSON: expected value"),
+        ("{ # note\n}", "config.json:1:3: this is not JSON: key must be a string"),
+        ("{ /* note\n}", "config.json:1:3: this is not JSON: key must be a string"),
+        ("{'model': 1}", "config.json:1:2: this is not JSON: key must be a string"),
+        ("{model: 1}", "config.json:1:2: this is not JSON: key must be a string"),
         ("{", "config.json:1:1: this is not JSON: EOF while parsing an object"),
     ];
     for (text, expected) in cases {
         assert_eq!(sentences(&read(text)), [expected], "{text}");
         assert!(read(text).values.is_empty());
     }
+}
+
+#[test]
+fn comments_and_trailing_commas_are_taken_and_move_nothing() {
+    let text = "// é\n{\n  /* é\n \" */ \"model\": \"a // no comment\", // \"theme\": 1\n  \"keys\": {\"quit\": [\"q\", ], },\n /* é */ \"maxDepth\": 0,\n}\n";
+    let file = read(text);
+    assert_eq!(sentences(&file).len(), 1);
+    assert!(sentences(&file)[0].starts_with("config.json:6:22: maxDepth must be"), "{:?}", sentences(&file));
+    assert_eq!(file.value("model"), Some(&Value::from("a // no comment")));
+    assert_eq!(file.value("keys"), Some(&serde_json::json!({"quit": ["q"]})));
+    assert_eq!(read("// nothing\n").problems(), []);
 }
 
 #[test]
