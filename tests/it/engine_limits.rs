@@ -80,8 +80,8 @@ fn a_root_whose_model_has_no_price_is_asked_about_under_a_budget() {
     assert_eq!(ran.code, 2, "{ran:?}");
     let asks = project.asks();
     assert_eq!(
-        (asks.len(), &asks[0]["kind"], &asks[0]["choices"][0]),
-        (1, &json!("budget"), &json!("Go on without a limit"))
+        (asks.len(), &asks[0]["kind"], &asks[0]["cause"], &asks[0]["choices"][0]["id"]),
+        (1, &json!("budget"), &json!("unpriced"), &json!("continue-unpriced"))
     );
     project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "1"]).ok();
     assert!(project.run([]).out.contains("Hello."));

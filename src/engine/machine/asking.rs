@@ -276,12 +276,11 @@ fn read(ask: &Ask, given: Given) -> Result<Answer, Fault> {
         },
         Given::Choice(id) => Given::Choice(id),
     };
-    ask.answer(given, AnsweredBy::Person).ok_or_else(|| {
-        let count = ask.choices.len();
-        let fault = Fault::user(format!("there is no such choice: the question has {count}"));
-        ask.choices
-            .iter()
-            .zip(1..)
-            .fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {}", choice.label)))
-    })
+    let missing = match &given {
+        Given::Choice(ChoiceId::Option(at)) => (at + 1).to_string(),
+        Given::Choice(id) => format!("\"{id}\""),
+        Given::Text(_) => String::new(),
+    };
+    ask.answer(given, AnsweredBy::Person)
+        .ok_or_else(|| Fault::user(format!("there is no choice {missing}: the question has {}", ask.choices.len())))
 }

@@ -41,7 +41,7 @@ fn a_question_is_answered_once_and_wakes_who_asked() {
     let mut rig = Rig::new();
     let (task, ask) = asks_and_rests(&mut rig, None);
     let bad = Command::Answer { task, ask, reply: Given::Choice(ChoiceId::Option(2)) };
-    assert!(message_of(rig.command(bad)).contains("no such choice"));
+    assert!(message_of(rig.command(bad)).contains("no choice 3"));
     assert_eq!(rig.answer(task, 1), Some(Ok(Outcome::Done)));
     assert_eq!(answers(&rig, task), [("that".to_owned(), false)]);
     assert_eq!(rig.launched(), [task]);
