@@ -21,6 +21,7 @@ pub mod agent_env;
 mod anchor;
 pub mod branch;
 mod capture;
+mod capture_changes;
 pub mod commit;
 mod conflict;
 pub mod diff;
@@ -33,6 +34,7 @@ mod glance;
 pub mod health;
 pub mod hooks;
 pub mod include;
+mod index;
 mod last_kept;
 mod library;
 mod locks;
@@ -51,6 +53,8 @@ pub(crate) mod step;
 pub mod torn;
 pub mod tree;
 pub mod union;
+#[cfg_attr(not(target_os = "linux"), path = "git/watch_elsewhere.rs")]
+mod watch;
 pub mod worktree;
 mod worktree_files;
 
@@ -60,5 +64,5 @@ pub use entry::Head;
 pub use error::Error;
 pub use program::Checkout;
 pub use worktree::{
-    BranchFate, Known, Removal, Removed, Restored, Standing, Start, Stray, Uncommitted, Wanted, Why, Worktrees,
+    BranchFate, Known, Looks, Removal, Removed, Restored, Standing, Start, Stray, Uncommitted, Wanted, Why, Worktrees,
 };

@@ -7,7 +7,7 @@
 //! Bytes are stored as they lie on the disk, without line ending conversion and filters, so that they can be put back
 //! exactly. The one exception: a file that a filter driver (Git LFS) wrote and nobody changed is stored as git has it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
@@ -23,6 +23,7 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::dir::{Dir, is_file, is_in_the_way, split};
 use super::error::{Error, blocking};
+use super::index;
 use super::program::{Call, Checkout};
 use super::smudge::has_filter;
 use super::step::step;
@@ -138,6 +139,37 @@ fn sweep(git_dir: &Path) {
 /// Captures a checkout. Files larger than `cap` are left out.
 pub(super) async fn capture(checkout: &Checkout, cap: Option<u64>) -> Result<Captured, Error> {
     capture_with(checkout, &Memory::of(checkout), cap).await
+}
+
+/// Makes our index of a checkout stand for `base`, the state that was last found. Changes that were captured without it
+/// (`capture_changes`) are in it then, and what was captured once stays in a snapshot when it is ignored later.
+pub(super) async fn bring_up_to(checkout: &Checkout, base: Oid) -> Result<(), Error> {
+    let memory = Memory::of(checkout);
+    if known_tree(&memory.tree, &memory.index) == Some(base) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(memory.lock());
+    if !memory.index.exists() {
+        seed(checkout, &memory.index).await?;
+    }
+    remove_if_there(&memory.tree)?;
+    let read = checkout.git(["read-tree", "-i", "-m"]).argument(base.to_string()).index(&memory.index).raw().long(None);
+    match read.run().await {
+        Ok(_) => Ok(()),
+        // Our index is only a memory; one that cannot be read is made anew.
+        Err(Error::Failed { .. }) => {
+            memory.forget();
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the folders of a checkout that hold files which git tracks, by our index or else by its own. `None` if that
+/// cannot be told in this process.
+pub(super) fn tracked_folders(checkout: &Checkout) -> Option<HashSet<PathBuf>> {
+    let ours = Memory::of(checkout).index;
+    index::tracked_folders(checkout, &if ours.exists() { ours } else { checkout.git_dir.join("index") })
 }
 
 /// Forgets what is remembered of a checkout. The next capture looks at every file.
@@ -373,21 +405,23 @@ fn converted(checkout: &Checkout, listed: &[u8]) -> Result<Vec<u8>, Error> {
 /// Tells whether anything in this repository could make a file differ from what is stored.
 async fn converts(checkout: &Checkout, index: &Path) -> Result<bool, Error> {
     let here = checkout.clone();
-    let set_up = blocking(move || {
-        let settings = here.open()?.config().map_err(Error::read(&here.path))?;
-        let setting = |name: &str| settings.get_string(name).ok();
-        let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
-        let everywhere =
-            std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from).or(home);
-        Ok(everywhere.is_some_and(|folder| folder.join("git/attributes").exists())
-            || setting("core.autocrlf").is_some_and(|value| value != "false")
-            || setting("core.attributesFile").is_some()
-            || has_other_attributes(&here.common.join("info/attributes")))
-    })
-    .await?;
+    let set_up = blocking(move || settings_convert(&here)).await?;
     if set_up {
         return Ok(true);
     }
     let listed = checkout.git(["ls-files", "-z", "--", ":(glob)**/.gitattributes"]).index(index).run().await?;
     Ok(!listed.is_empty())
+}
+
+/// Tells whether settings could make a file differ from what is stored.
+fn settings_convert(checkout: &Checkout) -> Result<bool, Error> {
+    let settings = checkout.open()?.config().map_err(Error::read(&checkout.path))?;
+    let setting = |name: &str| settings.get_string(name).ok();
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    let everywhere =
+        std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from).or(home);
+    Ok(everywhere.is_some_and(|folder| folder.join("git/attributes").exists())
+        || setting("core.autocrlf").is_some_and(|value| value != "false")
+        || setting("core.attributesFile").is_some()
+        || has_other_attributes(&checkout.common.join("info/attributes")))
 }

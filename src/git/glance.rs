@@ -1,4 +1,5 @@
-//! Whether anything in a worktree has changed since its state was last kept, found out without starting git.
+//! Whether anything in a worktree has changed since its state was last kept, found out without starting git, where the
+//! files are not watched (`watch`).
 //!
 //! A glance takes in the name, size, times and identity of every file, where HEAD stands, and the settings that decide what
 //! git ignores. Two that are alike show the same state, if the first was taken a while after the last change that it saw:
@@ -43,11 +44,7 @@ impl Glance {
     fn at_time(checkout: &Checkout, now: SystemTime) -> Option<Self> {
         let mut look = Look::default();
         look.folder(&checkout.path, true).ok()?;
-        for path in SHARED.map(|name| checkout.common.join(name)) {
-            look.file_if_there(&path);
-        }
-        look.file_if_there(&checkout.git_dir.join("config.worktree"));
-        look.head(checkout);
+        look.surroundings(checkout);
         let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Some(Self { print: look.print.finalize(), settled: look.settled < now })
     }
@@ -55,6 +52,18 @@ impl Glance {
     /// Tells whether nothing has changed between this one and a later one.
     pub(super) fn still_holds(&self, later: &Self) -> bool {
         self.settled && self.print == later.print
+    }
+}
+
+/// What lies around the files of a worktree and decides what a snapshot of them is: where HEAD stands, and the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Surroundings(blake3::Hash);
+
+impl Surroundings {
+    pub(super) fn of(checkout: &Checkout) -> Self {
+        let mut look = Look::default();
+        look.surroundings(checkout);
+        Self(look.print.finalize())
     }
 }
 
@@ -116,6 +125,14 @@ impl Look {
             Ok(found) => self.file(&found),
             Err(_) => self.word(b'-', []),
         }
+    }
+
+    fn surroundings(&mut self, checkout: &Checkout) {
+        for path in SHARED.map(|name| checkout.common.join(name)) {
+            self.file_if_there(&path);
+        }
+        self.file_if_there(&checkout.git_dir.join("config.worktree"));
+        self.head(checkout);
     }
 
     /// Takes in where HEAD stands: the branch and its commit, or the commit.

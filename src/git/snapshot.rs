@@ -77,16 +77,14 @@ impl Worktrees {
     /// Keeps the state of a worktree's files. Files larger than `cap` are left out.
     pub async fn take_snapshot(&self, task: TaskId, turn: TurnId, path: &Path, cap: u64) -> Result<Taken, Error> {
         let _place = self.place(path).await;
-        let (checkout, glance) = match self.look_again(task, path, cap).await? {
-            Looked::Same(snapshot) => return Ok(Taken::Same(snapshot)),
-            Looked::Else(checkout, glance) => (checkout, glance),
-        };
         step("files are about to be captured");
-        let captured = capture(&checkout, Some(cap)).await?;
+        let (checkout, captured, evidence) = match self.look_again(task, path, cap).await? {
+            Looked::Same(snapshot) => return Ok(Taken::Same(snapshot)),
+            Looked::Captured(checkout, captured, evidence) => (checkout, captured, evidence),
+        };
         step("files are captured");
-        let glance = glance.filter(|_| captured.can_be_relied_on());
-        let taken = keep(&checkout, task, turn, captured).await?;
-        self.remember(task, cap, checkout, glance, taken.snapshot().clone());
+        let taken = keep(&checkout, task, turn, captured.clone()).await?;
+        self.remember(task, cap, checkout, (captured, evidence), taken.snapshot().clone());
         Ok(taken)
     }
 
@@ -215,6 +213,8 @@ impl Worktrees {
     ) -> Result<PutBack, Error> {
         let _place = self.place(path).await;
         let checkout = self.checkout(path).await?;
+        // The next snapshot looks at every file.
+        self.last_kept().take(path);
         // Nothing may be written over that is not kept: no cap, and what is only ignored now comes in too.
         let mut now = capture(&checkout, None).await?;
         let hidden = hidden(&checkout, now.tree, snapshot).await?;

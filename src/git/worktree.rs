@@ -32,6 +32,7 @@ use super::program::Checkout;
 use super::status::Operation;
 use crate::base::TaskId;
 
+pub use super::last_kept::Looks;
 pub use super::situation::Why;
 pub use archive::ARCHIVE;
 pub use relocate::repair_links;

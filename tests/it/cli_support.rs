@@ -34,7 +34,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(output: &Output) -> Self {
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().expect("it was not killed"),
             out: String::from_utf8(output.stdout.clone()).expect("it speaks UTF-8"),

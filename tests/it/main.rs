@@ -49,6 +49,8 @@ mod engine_boot;
 #[cfg(test)]
 mod engine_cli;
 #[cfg(test)]
+mod engine_costs;
+#[cfg(test)]
 mod engine_cut_short;
 #[cfg(test)]
 mod engine_family;
@@ -94,6 +96,8 @@ mod git_status;
 mod git_support;
 #[cfg(test)]
 mod git_torn;
+#[cfg(all(test, target_os = "linux"))]
+mod git_watch;
 #[cfg(test)]
 mod git_worktrees;
 #[cfg(test)]

@@ -195,11 +195,12 @@ impl Driver {
     /// Looks at an event on its way to the machine: after work in a worktree its difference is measured anew.
     pub(super) fn noticed(&mut self, task: TaskId, event: &Event) {
         match &event.body {
-            Body::TurnEnded(_) | Body::RunEnded(_) | Body::Work(_) => {
+            // A turn that changed no file leaves no snapshot, and its difference is what it was.
+            Body::Snapshot(_) | Body::RunEnded(_) | Body::Work(_) => {
                 self.measure(task);
                 self.sweep_soon();
             }
-            Body::Snapshot(_) => self.sweep_soon(),
+            Body::TurnEnded(_) => self.sweep_soon(),
             Body::Message(Message { id, from: Source::CrossProject { .. }, .. }) => self.parts.post.received(*id),
             _ => {}
         }

@@ -69,8 +69,10 @@ pub(super) async fn launch(
         .set(Controls { jobs: Arc::clone(&bench.context.jobs), foreground: Arc::clone(&bench.context.foreground) });
     parts.send(Input::Launched { task, model: chosen.model.clone() });
     let setup = setup(&parts, &order, &profile, chosen, ready, bench, purse);
+    let worked_in = place_of(&parts, &order);
     let place = order.place;
     let ending = drive(setup, ear).await.map_err(|error| error.to_string());
+    parts.worktrees.unwatch(&worked_in);
     // A run ends its own processes; whatever hid from it is found by its mark.
     process::end_marked(process::environment::TASK_MARKER, task.to_string(), process::GRACE).await;
     if let Some(place) = place {
