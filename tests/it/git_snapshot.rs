@@ -135,6 +135,8 @@ at_home! {
         let (worktrees, entry) = (scene.worktrees().await, scene.entry(&wanted));
         let fresh = worktrees.state_aside(&wanted.path).await.unwrap();
         assert_eq!(fresh, taken(&scene, &wanted, 1).await.tree, "also where nobody has taken one yet");
+        fs::write(wanted.path.join("a.txt"), "changed once").unwrap();
+        taken(&scene, &wanted, 2).await;
         fs::write(wanted.path.join("a.txt"), "changed\r\n").unwrap();
         // Somebody who looked was killed.
         fs::write(entry.join("mxd-look-999999999-0"), "left").unwrap();
@@ -149,7 +151,7 @@ at_home! {
             found.as_ref().unwrap().file_name().to_string_lossy().starts_with("mxd-look-")
         });
         assert_eq!(left.count(), 0);
-        assert_eq!(looked, taken(&scene, &wanted, 2).await.tree);
+        assert_eq!(looked, taken(&scene, &wanted, 3).await.tree);
     }
 
     async fn the_persons_index_stash_and_reflogs_are_not_touched() {
