@@ -264,6 +264,7 @@ impl Machine {
                     self.call(purpose, attempt + 1);
                 }
                 Phase::Held { timer: waiting, purpose, attempt } if waiting == timer => self.call(purpose, attempt),
+                Phase::Tools(_) => self.waited_for_results(timer),
                 _ => {}
             },
             Input::Interrupt => self.interrupt(now),

@@ -341,3 +341,70 @@ fn a_run_that_takes_up_a_background_process_says_that_it_is_gone() {
     assert!(bench.last_words().contains("p1"));
     assert!(SessionState::replay(&bench.log).background.is_empty());
 }
+
+fn saves(bench: &Bench) -> usize {
+    bench.unsaved.len()
+}
+
+/// One append is one save of the disk: a turn that only reads has one, and the next request waits for it.
+#[test]
+fn a_response_whose_calls_only_read_is_saved_with_their_results_in_one_append() {
+    let mut bench = begin();
+    bench.slow_disk = true;
+    bench.respond(calling(&[call("a", "read_file"), call("b", "search")]));
+    assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { calls } if calls.len() == 2)));
+    assert_eq!((bench.machine.waits_for(), saves(&bench)), ("tools", 0));
+    bench.finish("b", "two");
+    assert_eq!(saves(&bench), 0);
+    bench.finish("a", "one");
+    assert_eq!((saves(&bench), bench.requests()), (1, 1));
+    let kinds: Vec<&str> = bench.unsaved[0].1.iter().map(Body::kind).collect();
+    assert_eq!(kinds, ["tool_call", "tool_call", "usage", "turn_ended", "tool_result", "tool_result"]);
+    assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::CancelSleep { .. })));
+    bench.slow_disk = false;
+    bench.save();
+    assert_eq!(bench.requests(), 2);
+}
+
+#[test]
+fn a_response_with_a_call_that_may_change_something_is_saved_before_any_call_runs() {
+    for calls in [vec![call("a", "bash")], vec![call("a", "read_file"), call("b", "edit_file")]] {
+        let mut bench = begin();
+        bench.slow_disk = true;
+        bench.respond(calling(&calls));
+        assert_eq!((bench.machine.waits_for(), saves(&bench)), ("disk", 1));
+        assert!(!bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { .. })));
+    }
+}
+
+#[test]
+fn a_response_whose_calls_take_their_time_is_saved_without_them() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("a", "search"), call("b", "search")]));
+    bench.finish("a", "one");
+    let timer = bench.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Sleep { timer, .. } => Some(*timer),
+        _ => None,
+    });
+    bench.slow_disk = true;
+    bench.feed(Input::Timer { timer: timer.unwrap() });
+    let kinds: Vec<&str> = bench.unsaved[0].1.iter().map(Body::kind).collect();
+    assert_eq!(kinds, ["tool_call", "tool_call", "usage", "turn_ended", "tool_result"]);
+    bench.slow_disk = false;
+    bench.save();
+    assert_eq!(bench.machine.waits_for(), "tools");
+    bench.finish("b", "two");
+    assert_eq!((bench.requests(), bench.results().len()), (2, 2));
+}
+
+/// Cut short in the middle, the response is not lost: its calls answer, and all of it is saved.
+#[test]
+fn an_interrupt_while_calls_only_read_keeps_the_response() {
+    let mut bench = begin();
+    bench.respond(calling(&[call("a", "search")]));
+    bench.feed(Input::Interrupt);
+    assert!(!bench.kinds().contains(&"turn_ended"));
+    bench.finish("a", "cancelled");
+    assert!(bench.kinds().contains(&"turn_ended") && bench.kinds().contains(&"tool_result"));
+    assert_eq!(bench.machine.waits_for(), "message");
+}

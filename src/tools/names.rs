@@ -63,6 +63,10 @@ pub const ALL: [&str; 24] = [
     YIELD,
 ];
 
+/// Those of our own that look and change nothing. Running one again, or having run one that nobody remembers, harms
+/// nobody. (What servers say of their tools is not relied on.)
+pub const READING: [&str; 7] = [GET_TASK, GET_TREE, LIST_FILES, LIST_PROJECTS, READ_FILE, SEARCH, SEARCH_TASKS];
+
 /// Names that our tools had once, or that models are used to, and what they are now.
 const ALIASES: &[(&str, &str)] = &[
     ("exec", BASH),
@@ -75,6 +79,11 @@ const ALIASES: &[(&str, &str)] = &[
     ("search_files", SEARCH),
     ("write", WRITE_FILE),
 ];
+
+/// Tells whether a call by this name only reads.
+pub fn only_reads(name: &str) -> bool {
+    matches!(split(&canonical(name)), Some((OWN, tool)) if READING.contains(&tool))
+}
 
 /// Returns the name of one of our tools on the wire.
 pub fn wire(name: &str) -> String {

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::engine::door::Door;
 use mxd::engine::tools::{Access, Finish, ProjectEntry, Projects, add};
-use mxd::tools::{Registry, docs, names};
+use mxd::tools::{Effect, Registry, docs, names};
 use tokio::sync::mpsc;
 
 struct NoProjects;
@@ -40,6 +40,17 @@ fn every_tool_of_our_own_is_among_the_names() {
     let mut known: Vec<_> = registry.iter().map(|tool| names::shown(&tool.spec().name).into_owned()).collect();
     known.sort_unstable();
     assert_eq!(known, names::ALL);
+}
+
+/// A response that only calls these is saved with its results, so none of them may change anything.
+#[test]
+fn the_tools_that_are_said_to_read_do_nothing_else() {
+    let registry = everything();
+    for tool in registry.iter().filter(|tool| names::only_reads(&tool.spec().name)) {
+        assert_eq!(tool.effect(), Effect::Reads, "{}", tool.spec().name);
+    }
+    assert!(names::only_reads("read") && names::READING.iter().all(|name| names::only_reads(&names::wire(name))));
+    assert!(!names::only_reads("mcp__other__read_file"), "what a server says of its tools is not relied on");
 }
 
 #[test]

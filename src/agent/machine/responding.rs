@@ -60,6 +60,9 @@ impl Machine {
                 }));
                 return self.ask_about_unfinished(bodies, "made calls that cannot be run");
             }
+            if self.may_save_later(&plan) {
+                return self.read_first(bodies, plan);
+            }
             let then = if plan.run.is_empty() { Then::Advance } else { Then::Tools(plan) };
             return self.save(bodies, then);
         }

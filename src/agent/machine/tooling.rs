@@ -11,18 +11,31 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, RunEnded, ToolResult, Verdict};
 use crate::model::fold::OpenCall;
 use crate::model::live::Activity;
-use crate::tools;
+use crate::tools::{self, names};
 
 /// After how many failures of the same check in a row, with the same result, the user is asked.
 const SAME_FAILURES: u32 = 3;
 /// How much of what the check said is shown with the question.
 const CHECK_DETAIL: usize = 2_000;
 
+/// How long a response waits for the results of calls that only read, to be saved with them. A crash in that time costs
+/// the response, which is then asked for again.
+const SAVE_WITHIN_MS: u64 = 200;
+
 /// Calls that run, and results that are on their way to the disk.
 #[derive(Debug, Default)]
 pub(super) struct Running {
     calls: BTreeSet<String>,
     saving: BTreeSet<u64>,
+    unsaved: Option<Unsaved>,
+}
+
+/// A response whose calls only read, and their results so far: they are saved in one append.
+#[derive(Debug)]
+struct Unsaved {
+    bodies: Vec<Body>,
+    /// When it rings, they are saved without the results that are still missing.
+    timer: u64,
 }
 
 impl Machine {
@@ -36,6 +49,40 @@ impl Machine {
         self.phase = Phase::Tools(running);
         self.out.push(Effect::Activity(Activity::Tool));
         self.out.push(Effect::RunTools { calls });
+    }
+
+    /// Tells whether a response may be saved together with the results of its calls: nothing happens by them that the log
+    /// would have to know of first.
+    pub(super) fn may_save_later(&self, plan: &control::Plan) -> bool {
+        let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
+        !cut_short && !plan.run.is_empty() && plan.run.iter().all(|call| names::only_reads(&call.name))
+    }
+
+    /// Runs calls that only read before the response that made them is saved.
+    pub(super) fn read_first(&mut self, bodies: Vec<Body>, plan: control::Plan) {
+        let timer = self.number();
+        let calls = plan.run.iter().map(|call| call.call.clone()).collect();
+        let unsaved = Some(Unsaved { bodies, timer });
+        self.phase = Phase::Tools(Running { calls, unsaved, ..Running::default() });
+        self.out.push(Effect::Activity(Activity::Tool));
+        self.out.push(Effect::Sleep { timer, millis: SAVE_WITHIN_MS });
+        self.out.push(Effect::RunTools { calls: plan.run });
+    }
+
+    /// Saves a response whose calls take their time.
+    pub(super) fn waited_for_results(&mut self, rung: u64) {
+        let Phase::Tools(running) = &mut self.phase else { return };
+        if let Some(unsaved) = running.unsaved.take_if(|unsaved| unsaved.timer == rung) {
+            self.save_beside_tools(unsaved.bodies);
+        }
+    }
+
+    fn save_beside_tools(&mut self, bodies: Vec<Body>) {
+        let ticket = self.number();
+        if let Phase::Tools(running) = &mut self.phase {
+            running.saving.insert(ticket);
+        }
+        self.out.push(Effect::Save { ticket, bodies });
     }
 
     /// Answers calls that were not started before the run was cut short.
@@ -78,15 +125,20 @@ impl Machine {
             return self.ask_about_check(result, in_a_row);
         }
         let mut bodies = vec![Body::from(result)];
+        if let Some(unsaved) = &mut running.unsaved {
+            unsaved.bodies.append(&mut bodies);
+            if !last {
+                return;
+            }
+            bodies = std::mem::take(&mut unsaved.bodies);
+            self.out.push(Effect::CancelSleep { timer: unsaved.timer });
+            running.unsaved = None;
+        }
         let cut_short = self.wants.interrupt || self.wants.teardown.is_some();
         if last && !cut_short {
             bodies.extend(self.hand_over(Hold::UntilIdle));
         }
-        let ticket = self.number();
-        if let Phase::Tools(running) = &mut self.phase {
-            running.saving.insert(ticket);
-        }
-        self.out.push(Effect::Save { ticket, bodies });
+        self.save_beside_tools(bodies);
     }
 
     /// Asks the user what is to become of a task whose check keeps failing in the same way.
