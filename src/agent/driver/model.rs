@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures::future::FutureExt as _;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::Run;
@@ -26,8 +25,6 @@ use crate::tools::LiveSink;
 
 /// How long everybody waits when an API says "too much" without saying for how long.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(2);
-/// How often streamed text is passed on: as often as a screen draws it. Each piece wakes the engine and the screen.
-const FRAME: Duration = Duration::from_millis(33);
 /// How long an exact count is waited for. The estimate is good enough to go on with.
 const COUNT_LIMIT: Duration = Duration::from_secs(20);
 /// What a summary may say.
@@ -181,12 +178,11 @@ async fn ask(
     now: Timestamp,
 ) -> Result<Response, ApiError> {
     if let (Some(until), Some(live)) = (gate.limited_until(), live) {
-        let wait = until.saturating_duration_since(Instant::now());
+        let wait = until.saturating_duration_since(tokio::time::Instant::now());
         let until = now.later(wait);
         live.send(Live::Retry { attempt: 0, of: 0, until, reason: "the model API limits this credential".to_owned() });
     }
     let mut permit = Some(gate.enter(&cancel).await.map_err(|_| ApiError::cancelled())?);
-    let mut shown = Shown::new(live);
     let (signals, mut incoming) = mpsc::channel(64);
     let answer = provider.respond(call, signals, cancel);
     tokio::pin!(answer);
@@ -197,16 +193,14 @@ async fn ask(
                 if let Some(permit) = permit.take() {
                     permit.accepted();
                 }
-                shown.take(signal, Instant::now());
+                show(live, signal);
             }
             answer = &mut answer => break answer,
-            () = tokio::time::sleep_until(shown.due), if shown.waiting.is_some() => shown.pass_on(Instant::now()),
         }
     };
     while let Ok(signal) = incoming.try_recv() {
-        shown.take(signal, Instant::now());
+        show(live, signal);
     }
-    shown.pass_on(Instant::now());
     match (&answer, permit) {
         (Ok(_), Some(permit)) => permit.accepted(),
         (Err(error), Some(permit)) if matches!(error.class, ErrorClass::RateLimit | ErrorClass::Overloaded) => {
@@ -217,50 +211,14 @@ async fn ask(
     answer
 }
 
-/// Passes on what streams in: the first piece at once, what follows it once a frame.
-struct Shown<'a> {
-    live: Option<&'a dyn LiveSink>,
-    waiting: Option<Live>,
-    /// When the next piece may be passed on.
-    due: Instant,
-}
-
-impl<'a> Shown<'a> {
-    fn new(live: Option<&'a dyn LiveSink>) -> Self {
-        Self { live, waiting: None, due: Instant::now() }
-    }
-
-    fn take(&mut self, signal: Signal, now: Instant) {
-        let next = match signal {
-            Signal::Begun => return,
-            Signal::Text(text) => Live::TextDelta { text },
-            Signal::Thinking(text) => Live::ThinkingDelta { text },
-            Signal::Call { call, name, bytes, .. } => Live::CallDelta { call, name, bytes },
-        };
-        let next = match &mut self.waiting {
-            Some(waiting) => waiting.join(next),
-            None => Some(next),
-        };
-        if let Some(next) = next {
-            // Of another kind: what waited goes first.
-            self.send_waiting();
-            self.waiting = Some(next);
-        }
-        if now >= self.due {
-            self.pass_on(now);
-        }
-    }
-
-    fn pass_on(&mut self, now: Instant) {
-        self.send_waiting();
-        self.due = now + FRAME;
-    }
-
-    fn send_waiting(&mut self) {
-        if let (Some(live), Some(waiting)) = (self.live, self.waiting.take()) {
-            live.send(waiting);
-        }
-    }
+fn show(live: Option<&dyn LiveSink>, signal: Signal) {
+    let Some(live) = live else { return };
+    live.send(match signal {
+        Signal::Begun => return,
+        Signal::Text(text) => Live::TextDelta { text },
+        Signal::Thinking(text) => Live::ThinkingDelta { text },
+        Signal::Call { call, name, bytes, .. } => Live::CallDelta { call, name, bytes },
+    });
 }
 
 /// Returns about how many tokens a request has. What a picture costs depends on its sides, not on its bytes.

@@ -45,32 +45,3 @@ fn a_picture_is_not_counted_by_its_bytes_where_the_server_does_not_count() {
         assert!(usage.estimated && (4_000..4_500).contains(&usage.tokens.input), "{wire:?}: {:?}", usage.tokens);
     }
 }
-
-/// Three seconds of a model that writes a hundred tokens a second: what reaches the screen, and in how many pieces.
-#[test]
-fn streamed_text_is_passed_on_once_a_frame_the_first_at_once_and_the_last_at_the_end() {
-    let sent = Mutex::new(Vec::new());
-    let live = |live: Live| sent.lock().unwrap().push(live);
-    let count = || sent.lock().unwrap().len();
-    let mut shown = Shown::new(Some(&live));
-    let (begun, token) = (shown.due, |text: &str| Signal::Text(text.to_owned()));
-    shown.take(token("first "), begun);
-    assert_eq!(count(), 1, "nobody waits for the first");
-    for tick in 1..=300 {
-        let now = begun + Duration::from_millis(10) * tick;
-        if shown.waiting.is_some() && now >= shown.due {
-            shown.pass_on(now);
-        }
-        shown.take(token("x"), now);
-    }
-    let frames = count();
-    assert!((70..=100).contains(&frames), "{frames} pieces of 300 tokens in 3 seconds");
-    let thought = Signal::Thinking("hm".to_owned());
-    shown.take(thought, begun + Duration::from_secs(3));
-    shown.pass_on(begun + Duration::from_secs(3));
-    let sent = sent.lock().unwrap();
-    let text: String =
-        sent.iter().map(|live| if let Live::TextDelta { text } = live { text.as_str() } else { "" }).collect();
-    assert_eq!(text, format!("first {}", "x".repeat(300)), "nothing is lost");
-    assert_eq!(sent.last(), Some(&Live::ThinkingDelta { text: "hm".to_owned() }), "and nothing changes its place");
-}

@@ -12,13 +12,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::provider::response::Signal;
 
-/// How long a signal may wait for company.
+/// How long a signal may wait for company: a frame of the screen. The first waits for none.
 pub(super) const GATHER: Duration = Duration::from_millis(30);
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pending: VecDeque<Signal>,
     due: Option<Instant>,
+    /// When signals were last sent.
+    sent: Option<Instant>,
 }
 
 impl Outbox {
@@ -27,7 +29,8 @@ impl Outbox {
             self.merge(signal);
         }
         if !self.pending.is_empty() && self.due.is_none() {
-            self.due = Some(Instant::now() + GATHER);
+            let now = Instant::now();
+            self.due = Some(self.sent.map_or(now, |sent| now.max(sent + GATHER)));
         }
     }
 
@@ -39,6 +42,7 @@ impl Outbox {
     /// Sends what the receiver has room for. The rest waits, and may grow, for another round.
     pub(super) fn offer(&mut self, receiver: &mpsc::Sender<Signal>) {
         self.due = None;
+        self.sent = Some(Instant::now());
         while let Some(signal) = self.pending.pop_front() {
             match receiver.try_send(signal) {
                 Ok(()) | Err(TrySendError::Closed(_)) => {}

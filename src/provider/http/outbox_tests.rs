@@ -31,13 +31,16 @@ async fn neighbours_are_joined_and_order_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timer_runs_only_while_something_waits_and_from_the_first_piece_on() {
+async fn the_first_piece_waits_for_nothing_and_a_timer_runs_only_while_something_waits() {
     let (sender, _receiver) = mpsc::channel(16);
     let mut outbox = Outbox::default();
     outbox.add(Vec::new());
     assert_eq!(outbox.due(), None);
-    outbox.add(vec![text("a")]);
+    outbox.add(vec![text("first")]);
+    assert_eq!(outbox.due(), Some(Instant::now()));
+    outbox.offer(&sender);
     let due = Instant::now() + GATHER;
+    outbox.add(vec![text("a")]);
     tokio::time::advance(GATHER / 2).await;
     outbox.add(vec![text("b")]);
     assert_eq!(outbox.due(), Some(due));
