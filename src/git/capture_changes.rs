@@ -15,6 +15,7 @@ use super::capture::{Captured, LeftOut, look};
 use super::dir::{Dir, is_file, is_folder, split};
 use super::error::{Error, blocking};
 use super::program::Checkout;
+use super::step::step;
 use super::watch::Watches;
 
 /// How many files are stored this way. Each is saved on its own, where git saves many at once.
@@ -170,7 +171,9 @@ fn store(checkout: &Checkout, last: Captured, paths: BTreeSet<PathBuf>, cap: u64
     }
     left_out.sort_by(|a, b| a.path().cmp(b.path()));
     let id = if changed {
+        step("changed files are stored");
         let Ok(id) = update.create_updated(&repository, &tree) else { return Ok(None) };
+        step("a tree is written");
         id
     } else {
         last.tree

@@ -29,7 +29,7 @@ const OUR_PART: usize = 2;
 const LIMIT_FILE: &str = "/proc/sys/fs/inotify/max_user_watches";
 /// The limit where the system does not tell it: the least that kernels have had.
 const LEAST_LIMIT: usize = 8_192;
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 8 << 10;
 /// File systems whose changes all pass through this kernel: ext, xfs, btrfs, tmpfs, f2fs, zfs, overlay, bcachefs.
 const LOCAL: [u64; 8] =
     [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630, 0xCA45_1A4E];

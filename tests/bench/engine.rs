@@ -43,12 +43,12 @@ pub fn measure(report: &mut Report) -> Outcome {
 
 /// What a crowd came to.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Crowd {
+pub struct Crowd {
     /// From the moment when all of them were at work to the end of the last.
-    seconds: f64,
+    pub seconds: f64,
     /// The same from the first command on, worktrees included.
     total_seconds: f64,
-    cpu_seconds: f64,
+    pub cpu_seconds: f64,
     peak_bytes: u64,
 }
 
@@ -57,6 +57,8 @@ struct Crowd {
 enum Task {
     Read,
     Command,
+    /// A command that changes a file, and in the end one that undoes all of it.
+    Edit,
 }
 
 impl Task {
@@ -64,6 +66,7 @@ impl Task {
         match self {
             Self::Read => ("read_file", format!(r#"{{"path":"notes.txt","offset":{}}}"#, number + 1)),
             Self::Command => ("bash", format!(r#"{{"command":"true {number}"}}"#)),
+            Self::Edit => ("bash", format!(r#"{{"command":"echo {number} >> new.txt"}}"#)),
         }
     }
 }
@@ -104,6 +107,10 @@ impl AtOnce {
     fn response(&self, number: usize) -> Response {
         let (name, input) = match number {
             number if number < self.turns => self.task.call(number),
+            // A worktree must be clean to be done with.
+            number if number == self.turns && matches!(self.task, Task::Edit) => {
+                ("bash", r#"{"command":"rm new.txt"}"#.to_owned())
+            }
             _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
         };
         let calls = workshop::call(&format!("call_{number}"), name, &input);
@@ -224,8 +231,17 @@ fn shells_alone(count: usize) -> Outcome<f64> {
     Ok(count as f64 / begun.elapsed().as_secs_f64())
 }
 
+/// Lets one agent make so many turns of the shell in a repository of so many files. `kind`: whether they change files.
+pub fn shell(kind: &str, files: usize, turns: usize) -> Outcome<Crowd> {
+    in_child_as(&[kind, &files.to_string(), &turns.to_string()])
+}
+
 fn in_child(kind: &str) -> Outcome<Crowd> {
-    let output = Process::new(std::env::current_exe()?).arg(CHILD).arg(kind).output()?;
+    in_child_as(&[kind])
+}
+
+fn in_child_as(arguments: &[&str]) -> Outcome<Crowd> {
+    let output = Process::new(std::env::current_exe()?).arg(CHILD).args(arguments).output()?;
     serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned().into())
 }
 
@@ -233,8 +249,14 @@ fn in_child(kind: &str) -> Outcome<Crowd> {
 pub fn child(arguments: &[String]) -> Outcome {
     let runtime = tokio::runtime::Runtime::new()?;
     let crowd = match arguments {
-        [kind] if kind == "engine" => runtime.block_on(with_engine(Task::Read))?,
-        [kind] if kind == "commands" => runtime.block_on(with_engine(Task::Command))?,
+        [kind] if kind == "engine" => runtime.block_on(with_engine(Task::Read, AGENTS, TURNS, 0))?,
+        [kind] if kind == "commands" => runtime.block_on(with_engine(Task::Command, AGENTS, TURNS, 0))?,
+        [kind, files, turns] if kind == "idle" => {
+            runtime.block_on(with_engine(Task::Command, 1, turns.parse()?, files.parse()?))?
+        }
+        [kind, files, turns] if kind == "edits" => {
+            runtime.block_on(with_engine(Task::Edit, 1, turns.parse()?, files.parse()?))?
+        }
         [kind] if kind == "bare" => runtime.block_on(without_engine())?,
         _ => return Err("a crowd works with an engine or bare".into()),
     };
@@ -242,18 +264,18 @@ pub fn child(arguments: &[String]) -> Outcome {
     Ok(std::io::Write::write_all(&mut out, &serde_json::to_vec(&crowd)?)?)
 }
 
-async fn with_engine(task: Task) -> Outcome<Crowd> {
-    let site = Site::new()?;
-    let provider = Arc::new(AtOnce::new(AGENTS, TURNS, task));
-    let handle = site.open(AGENTS + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
+async fn with_engine(task: Task, agents: usize, turns: usize, files: usize) -> Outcome<Crowd> {
+    let site = Site::with_files(files)?;
+    let provider = Arc::new(AtOnce::new(agents, turns, task));
+    let handle = site.open(agents + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
     let (snapshot, mut watcher) = handle.look().await?;
     let begun = Instant::now();
-    for number in 0..AGENTS {
+    for number in 0..agents {
         let draft = Draft { title: format!("Agent {number}"), ..Draft::default() };
         handle.command(Command::Create { parent: snapshot.root, before: None, draft, start: Start::Now }).await?;
     }
     let mut passed = 0;
-    while passed < AGENTS {
+    while passed < agents {
         match watcher.next().await {
             Update::Task { task } if task.node.status == Status::Failed => {
                 return Err(format!("{} failed: {:?}", task.node.title, task.node.results).into());

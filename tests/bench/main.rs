@@ -4,6 +4,7 @@
 //! does not. `cargo bench -- append` runs the rows whose name contains the word; `--json` prints one object per row.
 
 mod append;
+mod costs;
 mod engine;
 mod fixture;
 mod git;
@@ -70,6 +71,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     turns::measure(&mut report)?;
     http_turns::measure(&mut report)?;
     tools::measure(&mut report)?;
+    costs::measure(&mut report)?;
     engine::measure(&mut report)?;
     git::measure(&mut report)?;
     screen::measure(&mut report)?;

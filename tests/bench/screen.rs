@@ -151,7 +151,7 @@ fn program() -> &'static str {
 }
 
 /// The program in a terminal that takes everything it writes.
-struct Screen {
+pub struct Screen {
     child: Box<dyn portable_pty::Child + Send + Sync>,
     keyboard: Arc<Mutex<Box<dyn std::io::Write + Send>>>,
     shown: Arc<Shown>,
@@ -165,7 +165,7 @@ struct Shown {
 }
 
 impl Screen {
-    fn open(site: &Site, cols: u16, rows: u16) -> Outcome<Self> {
+    pub fn open(site: &Site, cols: u16, rows: u16) -> Outcome<Self> {
         Self::start(site, cols, rows, &[])
     }
 
@@ -200,7 +200,7 @@ impl Screen {
         Ok(Self { child, keyboard, shown, _master: pair.master })
     }
 
-    fn wait_for(&self, sign: &[u8]) -> Outcome {
+    pub fn wait_for(&self, sign: &[u8]) -> Outcome {
         let bytes = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = |bytes: &mut Vec<u8>| memchr::memmem::find(bytes, sign).is_none();
         let waited = self.shown.more.wait_timeout_while(bytes, PATIENCE, missing);
@@ -230,17 +230,17 @@ impl Screen {
         memchr::memmem::find_iter(&bytes, FRAME).count()
     }
 
-    fn type_in(&self, keys: &str) -> Outcome {
+    pub fn type_in(&self, keys: &str) -> Outcome {
         let mut keyboard = self.keyboard.lock().unwrap_or_else(PoisonError::into_inner);
         keyboard.write_all(keys.as_bytes())?;
         Ok(keyboard.flush()?)
     }
 
-    fn process(&self) -> Outcome<Process> {
+    pub fn process(&self) -> Outcome<Process> {
         Ok(Process::of(self.child.process_id().ok_or("the program has ended")?))
     }
 
-    fn end(mut self) -> Outcome {
+    pub fn end(mut self) -> Outcome {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())

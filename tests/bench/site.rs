@@ -29,10 +29,20 @@ pub struct Site {
 
 impl Site {
     pub fn new() -> Outcome<Self> {
+        Self::with_files(0)
+    }
+
+    /// As [`Site::new`], with so many files more, a hundred in a folder.
+    pub fn with_files(files: usize) -> Outcome<Self> {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let path = folder.path().join("app");
         std::fs::create_dir(&path)?;
         std::fs::write(path.join("notes.txt"), fixture::text(1_500))?;
+        for number in 0..files {
+            let folder = path.join(format!("part{}", number / 100));
+            std::fs::create_dir_all(&folder)?;
+            std::fs::write(folder.join(format!("file{number}.txt")), format!("file {number}\n").repeat(50))?;
+        }
         for arguments in ["init -q -b main", "add .", "-c user.name=A -c user.email=a@b.c commit -q -m start"] {
             let done = Process::new("git").args(arguments.split(' ')).current_dir(&path).status()?;
             if !done.success() {

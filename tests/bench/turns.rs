@@ -40,9 +40,15 @@ pub fn measure(report: &mut Report) -> Outcome {
 }
 
 /// Answers at once: the same tool call, so many times, then `done`.
-struct AtOnce {
+pub struct AtOnce {
     turns: usize,
     answered: AtomicUsize,
+}
+
+impl AtOnce {
+    pub fn reading(turns: usize) -> Self {
+        Self { turns, answered: AtomicUsize::new(0) }
+    }
 }
 
 impl Provider for AtOnce {
@@ -94,7 +100,7 @@ fn turn_row(report: &mut Report, turns: usize, durability: Durability, name: &st
     std::fs::write(root.join("notes.txt"), fixture::text(1_500))?;
     let runtime = tokio::runtime::Runtime::new()?;
     let one = |store: &Store, task| {
-        let provider = Arc::new(AtOnce { turns, answered: AtomicUsize::new(0) });
+        let provider = Arc::new(AtOnce::reading(turns));
         runtime.block_on(run(store, task, &root, folder.path(), provider))
     };
 
