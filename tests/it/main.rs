@@ -96,7 +96,8 @@ mod git_status;
 mod git_support;
 #[cfg(test)]
 mod git_torn;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod git_watch;
 #[cfg(test)]
 mod git_worktrees;
