@@ -24,6 +24,7 @@ mod log;
 mod looks;
 mod mcp;
 mod merge;
+mod outcome;
 mod pages;
 mod place;
 mod plain;

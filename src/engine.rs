@@ -3,8 +3,8 @@
 //! [`command`], [`snapshot`], [`update`] and [`review`] are the boundary: plain data, all that a screen or another front end sees.
 //! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
+pub mod agent_port;
 pub mod command;
-pub mod door;
 mod driver;
 pub mod feed;
 pub mod handle;
@@ -22,15 +22,14 @@ pub mod queries;
 pub mod query;
 mod reading;
 pub mod recall;
-pub mod request;
 pub mod review;
 pub mod secrets;
 pub mod snapshot;
 #[cfg(test)]
 pub mod staged;
 pub mod stall;
+mod task_search;
 pub mod tools;
-pub mod tree_text;
 pub mod update;
 
 pub use driver::models;

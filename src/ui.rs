@@ -25,6 +25,7 @@ mod hints;
 mod layer;
 mod list;
 mod model;
+mod outcome;
 mod pace;
 mod paint;
 mod plight;

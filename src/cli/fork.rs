@@ -2,8 +2,9 @@
 
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::diff::turn;
+use crate::cli::outcome::say;
 use crate::cli::place::Here;
-use crate::cli::work::{Agents, Wishes, find, say, with_engine};
+use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::engine::command::{Command, Draft, Start};
 
 #[derive(clap::Args)]

@@ -6,8 +6,9 @@ use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::Looked;
 use crate::cli::exit;
 use crate::cli::inside::Reach;
+use crate::cli::outcome::say;
 use crate::cli::place::Here;
-use crate::cli::work::{Agents, Wishes, find, say, with_engine};
+use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::engine::command::{Command, OnConflict};
 use crate::engine::review::{Goal, How, MergePreview};
 

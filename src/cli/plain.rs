@@ -11,12 +11,13 @@ use tokio::sync::mpsc;
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
+use crate::cli::outcome::sentence;
 use crate::cli::place::{Here, home};
 use crate::cli::run::{Front, INTERRUPTED, Outputs};
 use crate::cli::signals::{Heard, Signals};
 use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
 use crate::engine::Handle;
-use crate::engine::command::{Command, Outcome as Done, Outgoing, StopScope};
+use crate::engine::command::{Command, Outgoing, StopScope};
 use crate::engine::models::Choice;
 use crate::engine::update::Update;
 use crate::model::ask::Given;
@@ -277,9 +278,11 @@ async fn obey(
         return Err(fault.clone().into());
     }
     match handle.command(command).await {
-        Ok(Done::Noted(note)) => out.line(&note)?,
-        Ok(Done::Created(task)) => out.line(&format!("made task {task}"))?,
-        Ok(Done::Done | Done::Sent(_) | Done::ConflictDrafts(_) | Done::Attached(_)) => {}
+        Ok(outcome) => {
+            if let Some(words) = sentence(&outcome) {
+                out.line(&words)?;
+            }
+        }
         Err(fault) => {
             out.fault(&fault);
             return Ok(None);

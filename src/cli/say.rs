@@ -2,9 +2,10 @@
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Outcome as Exit};
+use crate::cli::outcome::say;
 use crate::cli::place::Here;
 use crate::cli::words;
-use crate::cli::work::{find, one_command, say};
+use crate::cli::work::{find, one_command};
 use crate::engine::command::{Command, Outgoing, StopScope};
 use crate::engine::snapshot::Snapshot;
 use crate::model::ask::Given;

@@ -2,10 +2,11 @@
 
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome as Exit};
+use crate::cli::outcome::say;
 use crate::cli::place::{Here, home};
 use crate::cli::tree;
 use crate::cli::words;
-use crate::cli::work::{Agents, Wishes, find, one_command, say, with_engine};
+use crate::cli::work::{Agents, Wishes, find, one_command, with_engine};
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Changes, Command, Draft, Start};
 use crate::engine::recall;

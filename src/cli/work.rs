@@ -113,13 +113,3 @@ pub fn find(snapshot: &engine::snapshot::Snapshot, name: &str) -> Result<TaskId,
     let found = tree.find(name).map(|node| node.id);
     found.map_err(|error| Fault::user(error.to_string()).hint("`mxd tree` lists the tasks"))
 }
-
-/// Says what a command came to.
-pub fn say(console: &mut Console, outcome: &Outcome, done: &str) -> Result<(), Failure> {
-    match outcome {
-        Outcome::Done | Outcome::Sent(_) | Outcome::ConflictDrafts(_) | Outcome::Attached(_) => console.line(done)?,
-        Outcome::Created(task) => console.line(&task.to_string())?,
-        Outcome::Noted(note) => console.line(note)?,
-    }
-    console.finish()
-}

@@ -1,17 +1,43 @@
-//! What a person can ask of the engine, as plain data: the same from a screen, a command line and, later, a socket.
+//! Everything that can be asked of the engine, as plain data: a [`Command`] and the [`Actor`] that gives it. A user, an agent
+//! and the engine itself send the same commands; what each may do is decided in one place, in the machine.
+
+mod outcome;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
 use crate::config::recurring::Schedule;
 use crate::engine::query::Bytes;
-use crate::engine::review::{Comment, Extent, Goal, How, Seen, Solving};
+use crate::engine::review::{Comment, Extent, Goal, How, Seen};
 use crate::model::Image;
-use crate::model::ask::Given;
+use crate::model::ask::{AskMode, Given};
 use crate::model::message::Delivery;
 use crate::model::task::{Colour, Recurring};
 
-/// A wish. Every one is answered with an [`Outcome`] or a fault that says why not.
+pub use outcome::{Begun, Outcome, RestoredWorktree, Revived, SetAside};
+
+/// How many characters a message from one task to another may have: it goes whole into the other's context.
+pub const MESSAGE_CHARS: usize = 20_000;
+/// How many messages of other tasks may wait to be read by one task.
+pub const UNREAD_MESSAGES: usize = 20;
+
+/// Who gives a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    User,
+    /// The agent of this task.
+    Agent(TaskId),
+    /// Matrix itself: a recurring task is due, or something that a crash cut short is finished.
+    Engine,
+}
+
+/// The number of a command, given by whoever passes it to the machine. Joins it with its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommandId(pub u64);
+
+/// A change that is asked for. Every one is answered with an [`Outcome`] or a fault that says why not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
@@ -20,6 +46,20 @@ pub enum Command {
         task: TaskId,
         message: Outgoing,
         mode: Delivery,
+    },
+    /// Send a message from the agent's own task to one above it or to a direct sub task.
+    Message {
+        to: TaskId,
+        body: String,
+        request_reply: bool,
+    },
+    /// Ask the user something in the name of the agent's own task.
+    Ask {
+        question: String,
+        detail: String,
+        choices: Vec<String>,
+        default: Option<String>,
+        mode: AskMode,
     },
     /// Take messages back that the agent has not been given yet.
     Withdraw {
@@ -139,6 +179,11 @@ pub enum Command {
         draft: Draft,
         start: Start,
     },
+    /// Copy the conversation of one task into another that has none.
+    ForkContext {
+        source: TaskId,
+        target: TaskId,
+    },
     /// Go back to before a message was read, and say something else instead.
     Resend {
         task: TaskId,
@@ -247,18 +292,4 @@ pub enum OnConflict {
     /// The person has solved them, in the files that [`FileCommand::DraftConflicts`] named: the task's branch
     /// takes the target in with that, is checked, and is merged.
     Solved,
-}
-
-/// What a command came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Done,
-    Created(TaskId),
-    Sent(MessageId),
-    /// The files to edit, in this order.
-    ConflictDrafts(Solving),
-    Attached(Image),
-    /// Done, and something about it should be known.
-    Noted(String),
 }

@@ -39,12 +39,13 @@ use crate::base::trace::Variants;
 use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
 use crate::config::secret_places::SecretPlaces;
-use crate::engine::command::{Command, Outcome};
-use crate::engine::door::Knock;
+use crate::engine::agent_port::AgentRequest;
+use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::feed::{Feed, Watcher};
-use crate::engine::machine::{Input, Machine, Ticket, Timer};
+use crate::engine::machine::{Input, Machine, Timer};
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
+use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::reading::Spot;
 use crate::engine::review::Drift;
 use crate::engine::snapshot::{DiffStat, Snapshot};
@@ -86,8 +87,13 @@ pub(in crate::engine) enum Incoming {
         live: Live,
     },
     Command {
+        actor: Actor,
         command: Command,
         answer: oneshot::Sender<Result<Outcome, Fault>>,
+    },
+    Query {
+        query: TreeQuery,
+        answer: oneshot::Sender<Result<TreeAnswer, Fault>>,
     },
     Look {
         answer: oneshot::Sender<(Snapshot, Watcher)>,
@@ -140,7 +146,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) ids: IdSource,
     pub(in crate::engine) clock: Arc<dyn Clock>,
     pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
-    pub(in crate::engine) knocks: mpsc::UnboundedSender<Knock>,
+    pub(in crate::engine) agents: mpsc::UnboundedSender<AgentRequest>,
     /// The records of running processes, and the output of commands while it grows.
     pub(in crate::engine) records: PathBuf,
     pub(in crate::engine) spill: PathBuf,
@@ -201,8 +207,7 @@ pub(in crate::engine) struct Driver {
     pub(in crate::engine) parts: Arc<Parts>,
     pub(in crate::engine) lock: EngineLock,
     runs: BTreeMap<TaskId, Running>,
-    replies: BTreeMap<Ticket, oneshot::Sender<Result<Outcome, Fault>>>,
-    answers: BTreeMap<Ticket, oneshot::Sender<Result<String, String>>>,
+    replies: BTreeMap<CommandId, oneshot::Sender<Result<Outcome, Fault>>>,
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
     accounts: Accounts,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
@@ -212,7 +217,8 @@ pub(in crate::engine) struct Driver {
     asking: Asking,
     /// What everybody who looks is told first.
     briefing: Vec<Notice>,
-    numbers: Ticket,
+    /// How many commands have been passed to the machine.
+    numbers: u64,
     quiet: bool,
     /// When everything is to have stopped. Nothing: nobody has asked for that.
     quit_by: Option<Instant>,
@@ -235,7 +241,6 @@ impl Driver {
             lock,
             runs: BTreeMap::new(),
             replies: BTreeMap::new(),
-            answers: BTreeMap::new(),
             timers: BTreeMap::new(),
             accounts: Accounts::default(),
             diffs: BTreeMap::new(),
@@ -256,7 +261,7 @@ impl Driver {
         boot: Input,
         plans: Found,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
-        mut knocks: mpsc::UnboundedReceiver<Knock>,
+        mut agents: mpsc::UnboundedReceiver<AgentRequest>,
     ) {
         self.step(boot);
         self.measure_all();
@@ -268,7 +273,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 Some(incoming) = incoming.recv() => self.take(incoming),
-                Some(knock) = knocks.recv() => self.asked(Asked::Knock(knock)),
+                Some(request) = agents.recv() => self.asked(request.into()),
                 else => break,
             }
         }
@@ -302,13 +307,14 @@ impl Driver {
                 self.parts.feed.tell(&Update::Live { task, live: live.clone() });
                 self.step(Input::Live { task, live });
             }
-            Incoming::Command { command: Command::Files(command), answer } => self.file_command(command, answer),
-            Incoming::Command { command, answer } => {
+            Incoming::Command { command: Command::Files(command), answer, .. } => self.file_command(command, answer),
+            Incoming::Command { actor, command, answer } => {
                 if matches!(command, Command::Quit) {
                     self.end_soon();
                 }
-                self.asked(Asked::Command { command, answer });
+                self.asked(Asked::Command { actor, command, answer });
             }
+            Incoming::Query { query, answer } => self.asked(Asked::Query { query, answer }),
             Incoming::Profiles(profiles) => self.profiles_read(profiles),
             Incoming::Look { answer } => {
                 let watcher = self.parts.feed.watch();

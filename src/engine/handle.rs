@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::base::{EventId, Fault, MessageId, TaskId, TurnId};
-use crate::engine::command::{Command, Outcome};
+use crate::engine::command::{Actor, Command, Outcome};
 use crate::engine::driver::Incoming;
 use crate::engine::feed::Watcher;
 use crate::engine::queries::Queries;
@@ -148,11 +148,16 @@ impl Local {
 
 impl Port for Local {
     fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>> {
-        async move { self.ask(|answer| Incoming::Command { command, answer }).await? }.boxed()
+        // A front end acts for the user.
+        let actor = Actor::User;
+        async move { self.ask(|answer| Incoming::Command { actor, command, answer }).await? }.boxed()
     }
 
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
         async move {
+            if let Query::Tree(query) = query {
+                return self.ask(|answer| Incoming::Query { query, answer }).await?.map(Answer::Tree);
+            }
             let spot = match query.worktree_of() {
                 Some(task) => Some(self.spot(task).await?),
                 None => None,

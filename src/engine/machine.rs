@@ -8,15 +8,16 @@
 mod approvals;
 mod approving;
 mod asking;
+mod authority;
 mod booting;
 mod budget;
+mod commands;
 mod completing;
 mod delivering;
 mod editing;
 mod ending;
 mod io;
 mod looking;
-mod requesting;
 mod reviewing;
 mod rewinding;
 mod rounds;
@@ -24,26 +25,28 @@ mod running;
 mod saving;
 mod stopping;
 mod task_limit;
+mod task_messages;
+mod tree_queries;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use approvals::Approvals;
 pub use io::{
-    AccountOrder, Actor, BranchFate, Effect, GoBack, Ground, Hook, Input, Job, LaunchFailure, LaunchOrder, Limits,
-    Place, Ticket, Timer, Unapproved, Went, Worked,
+    AccountOrder, BranchFate, Effect, EffectId, GoBack, Ground, Hook, Input, Job, LaunchFailure, LaunchOrder, Limits,
+    Place, Timer, Unapproved, Went, Worked,
 };
 
 use crate::base::{AskId, EventId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
-use crate::engine::command::{Command, Outcome};
+use crate::engine::command::{CommandId, Outcome};
 use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
-use crate::engine::update::{Level, Notice};
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
+use commands::Origin;
 use completing::Closing;
 use delivering::{Later, Plan, Withdrawal};
 use running::Run;
@@ -63,7 +66,7 @@ pub struct Machine {
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
     /// What is to happen when an append, a copy or a clearing is through.
-    pending: BTreeMap<Ticket, Pending>,
+    pending: BTreeMap<EffectId, Pending>,
     /// How messages that are on their way to a session are to be handed over.
     plans: BTreeMap<MessageId, Plan>,
     /// Completions on their way to the task above: the message, and whose it is.
@@ -165,10 +168,12 @@ enum Pending {
     Nothing,
     /// A letter of another project.
     Letter(MessageId),
-    Reply(Ticket, Outcome),
-    Respond(Ticket, String),
-    /// The first message of a new task, and who waits for that: whatever becomes of it, the task is there.
-    Begin(TaskId, Box<Self>),
+    Reply(CommandId, Outcome),
+    /// The first message of a new task: whatever becomes of it, the task is there.
+    Begin {
+        task: TaskId,
+        origin: Origin,
+    },
     /// A completion: if it cannot be told now, it is tried again.
     Completion(TaskId),
     /// The marker that says that it was told. As well.
@@ -181,9 +186,9 @@ enum Pending {
     Answer {
         task: TaskId,
         ask: AskId,
-        ticket: Option<Ticket>,
+        command: Option<CommandId>,
     },
-    Withdrawal(TaskId, Ticket),
+    Withdrawal(TaskId, CommandId),
     Edit(Box<editing::Continuation>),
     /// Something that is done with a task's work.
     Work(Box<working::Waiting>),
@@ -192,20 +197,11 @@ enum Pending {
     /// A question about something that needs the user's approval.
     Approval(AskId),
     /// A question about more tasks, and what the agent is told meanwhile.
-    TaskLimit(TaskId, Ticket, String),
+    TaskLimit(TaskId, CommandId, Fault),
     /// A task that is to be brought back.
-    Recall(Asker, TaskId),
+    Recall(Origin, TaskId),
     /// What waits for a file of a recurring task.
     WriteDown(Box<saving::Then>),
-}
-
-/// Who is to be answered.
-#[derive(Clone, Copy, Debug)]
-enum Asker {
-    Command(Ticket),
-    Request(Ticket),
-    /// Nobody asked: a recurring task comes round. What is to be said is said to the person.
-    Round,
 }
 
 impl Machine {
@@ -276,8 +272,7 @@ impl Machine {
     fn take(&mut self, now: Timestamp, input: Input) {
         match input {
             Input::Boot { sessions } => self.boot(now, sessions),
-            Input::Command { ticket, command } => self.command(now, ticket, command),
-            Input::Request { ticket, task, request } => self.request(now, ticket, task, request),
+            Input::Command { id, actor, command } => self.command(now, id, actor, command),
             Input::Observed { task, event } => self.observed(now, task, &event),
             Input::Appended { ticket } => self.appended(now, ticket),
             Input::AppendFailed { ticket, reason } => self.append_failed(now, ticket, &reason),
@@ -289,6 +284,7 @@ impl Machine {
             Input::LaunchFailed { task, failure } => self.launch_failed(now, task, failure),
             Input::RunOver { task, ending } => self.run_over(now, task, ending),
             Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
+            Input::Restored { ticket, result } => self.worktree_restored(now, ticket, result),
             Input::Copied { ticket, result } => self.copied(now, ticket, result),
             Input::Worked { ticket, result } => self.worked(now, ticket, result),
             Input::Decided { ticket, result } => self.decided(now, ticket, result),
@@ -316,52 +312,9 @@ impl Machine {
         self.out.push(Effect::SendOnce { ticket, task: self.tree.root_id(), message: Box::new(message), since });
     }
 
-    fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
-        let asker = Asker::Command(ticket);
-        let result = match command {
-            Command::Send { task, message, mode } => self.send(now, ticket, task, message, mode),
-            Command::Withdraw { task, messages } => self.withdraw(ticket, task, messages),
-            Command::Answer { task, ask, reply } => self.answer(now, ticket, task, ask, reply),
-            Command::Create { parent, before, draft, start } => {
-                self.create(now, asker, Actor::Person, parent, before, &draft, start).map(|_| ())
-            }
-            Command::Update { task, changes } => self.update(now, asker, Actor::Person, task, &changes),
-            Command::Close { task } => self.close(now, asker, Actor::Person, task),
-            Command::Delete { task } => self.delete(now, asker, Actor::Person, task),
-            Command::Reset { task } => self.reset(now, asker, Actor::Person, task),
-            Command::Restore { task } => self.restore(asker, task),
-            Command::Move { task, parent, before } => self.reparent(now, asker, Actor::Person, task, parent, before),
-            Command::Reorder { parent, order } => self.reorder(now, asker, Actor::Person, parent, order),
-            Command::Resume { task } => self.resume(now, ticket, task),
-            Command::Interrupt { task } => self.interrupt(ticket, task),
-            Command::Stop { scope } => self.stop(now, ticket, scope),
-            Command::Compact { task } => self.compact(now, ticket, task),
-            Command::Background { task, call } => self.pass_on(ticket, task, Effect::Background { task, call }),
-            Command::Kill { task, process } => self.pass_on(ticket, task, Effect::Kill { task, process }),
-            Command::Merge { task, into, how, conflicts } => self.merge(ticket, task, into, how, conflicts, None),
-            Command::UndoMerge { task } => self.undo_merge(ticket, task),
-            Command::Verify { task } => self.verify(ticket, task),
-            Command::CatchUp { task } => self.catch_up(ticket, task),
-            Command::Review { task, comments, words, state } => self.review(now, ticket, task, comments, words, state),
-            Command::Rewind { task, to, extent } => self.rewind(ticket, task, to, extent),
-            Command::Redo { task } => self.redo(ticket, task),
-            Command::Fork { task, at, draft, start } => self.fork_at(now, ticket, task, at, draft, start),
-            Command::Resend { task, message, text, extent } => self.resend(ticket, task, message, text, extent),
-            // The driver carries these out without asking.
-            Command::Files(_) => Err(Fault::internal("a command about files reached the machine")),
-            Command::Quit => {
-                self.quit(ticket);
-                Ok(())
-            }
-        };
-        if let Err(fault) = result {
-            self.out.push(Effect::Reply { ticket, result: Err(fault) });
-        }
-    }
-
-    fn number(&mut self) -> Ticket {
+    fn number(&mut self) -> EffectId {
         self.numbers += 1;
-        self.numbers
+        EffectId(self.numbers)
     }
 
     fn life(&mut self, task: TaskId) -> &mut Life {
@@ -381,26 +334,6 @@ impl Machine {
 
     fn message(&self, now: Timestamp, from: Source, body: impl Into<String>) -> Message {
         Message::new(MessageId::fresh(&self.ids), now, from, body)
-    }
-
-    /// Answers whoever asked.
-    fn settle(&mut self, asker: Asker, outcome: Outcome, words: impl Into<String>) {
-        self.out.push(match asker {
-            Asker::Command(ticket) => Effect::Reply { ticket, result: Ok(outcome) },
-            Asker::Request(ticket) => Effect::Respond { ticket, result: Ok(words.into()) },
-            Asker::Round => Effect::Notify(Notice { level: Level::Info, text: words.into(), task: None }),
-        });
-    }
-
-    fn refuse(&mut self, asker: Asker, fault: Fault) {
-        self.out.push(match asker {
-            Asker::Command(ticket) => Effect::Reply { ticket, result: Err(fault) },
-            Asker::Request(ticket) => Effect::Respond { ticket, result: Err(fault.to_string()) },
-            Asker::Round => {
-                let text = format!("a recurring task did not come round: {fault}");
-                Effect::Notify(Notice { level: Level::Warning, text, task: None })
-            }
-        });
     }
 
     /// Takes note of what a run shows of itself.

@@ -1,10 +1,13 @@
 use super::*;
+use crate::engine::command::{Actor, Command};
 use crate::model::event::{Exit, Verdict};
 
 #[path = "machine_tests/approvals.rs"]
 mod approvals;
 #[path = "machine_tests/asks.rs"]
 mod asks;
+#[path = "machine_tests/authority.rs"]
+mod authority;
 #[path = "machine_tests/budget.rs"]
 mod budget;
 #[path = "machine_tests/completions.rs"]
@@ -23,10 +26,12 @@ mod rounds;
 mod runs;
 #[path = "machine_tests/task_limit.rs"]
 mod task_limit;
+#[path = "machine_tests/tree_queries.rs"]
+mod tree_queries;
 #[path = "machine_tests/work.rs"]
 mod work;
 
-use rig::{FILE_HASH, Mood, Rig};
+use rig::{FILE_HASH, Mood, Rig, new_task};
 
 /// A root with two sub tasks, one of which has a sub task and that one another.
 struct Family {

@@ -94,11 +94,13 @@ impl Onlooker {
     /// Answers. Tells whether that was the end.
     fn hear(&self, incoming: Incoming) -> bool {
         match incoming {
-            Incoming::Command { command: Command::Quit, answer } => {
+            Incoming::Command { command: Command::Quit, answer, .. } => {
                 let _ = answer.send(Ok(Outcome::Done));
                 return true;
             }
             Incoming::Command { answer, .. } => drop(answer.send(Err(refusal(&self.lock)))),
+            // Only the engine that works on the project knows what its agents are doing at this moment.
+            Incoming::Query { answer, .. } => drop(answer.send(Err(refusal(&self.lock)))),
             Incoming::Look { answer } => drop(answer.send((lock(&self.sight).snapshot(), self.feed.watch()))),
             Incoming::Spot { task, answer } => drop(answer.send(lock(&self.sight).spot(task))),
             // All of these come from an engine at work.

@@ -76,7 +76,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     }
 
     let (incoming, inbox) = mpsc::unbounded_channel();
-    let (knocks, knocked) = mpsc::unbounded_channel();
+    let (agents, agent_requests) = mpsc::unbounded_channel();
     let watch_store = incoming.clone();
     let store_options = StoreOptions {
         disk: Arc::new(RealDisk),
@@ -182,7 +182,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         ids,
         clock,
         incoming: incoming.clone(),
-        knocks,
+        agents,
         records,
         spill,
         measuring: tokio::sync::Semaphore::new(1),
@@ -199,7 +199,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     }
     let driver = Driver::new(machine, parts, lock, heads, rounds, briefing);
     tokio::spawn(async move {
-        driver.live(Input::Boot { sessions }, plans, inbox, knocked).await;
+        driver.live(Input::Boot { sessions }, plans, inbox, agent_requests).await;
         let _ = ended.send(true);
     });
     post.open().await;

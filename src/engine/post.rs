@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 
 use crate::base::{IdSource, MessageId, ProjectId, text};
 use crate::config::paths::Home;
+use crate::engine::command::MESSAGE_CHARS;
 use crate::engine::driver::Incoming;
 use crate::engine::machine::Input;
-use crate::engine::request::MESSAGE_CHARS;
 use crate::engine::tools::{ProjectEntry, Projects};
 use crate::model::Project;
 use crate::store::registry::Registry;

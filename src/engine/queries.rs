@@ -83,6 +83,7 @@ impl Queries {
                 let home = self.home.clone();
                 Answer::Projects(blocking(move || projects(&home)).await?)
             }
+            Query::Tree(_) => return Err(Fault::internal("a query about the tree did not reach the engine's loop")),
         })
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Commands change, queries only read. Both can be sent as JSON, so that a screen needs no file of the project.
 
+mod tree;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::Error as _;
@@ -14,6 +16,8 @@ use crate::model::content::BlobId;
 use crate::model::event::Event;
 use crate::model::search::{Found, Question};
 use crate::provider::Facts;
+
+pub use tree::{TaskCard, TaskHit, TaskHits, TaskRef, TreeAnswer, TreeQuery, TreeRow, Unfinished};
 
 /// A question about a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +78,8 @@ pub enum Query {
     },
     /// The projects of this data folder.
     Projects,
+    /// The tree as the engine has it at this moment.
+    Tree(TreeQuery),
 }
 
 impl Query {
@@ -92,7 +98,8 @@ impl Query {
             | Self::Search { .. }
             | Self::DeletedTasks
             | Self::Models { .. }
-            | Self::Projects => None,
+            | Self::Projects
+            | Self::Tree(_) => None,
         }
     }
 }
@@ -114,6 +121,7 @@ pub enum Answer {
     DeletedTasks(Vec<TaskNode>),
     Models(Vec<ModelOffer>),
     Projects(Vec<ProjectEntry>),
+    Tree(TreeAnswer),
 }
 
 /// Events of a session, oldest first.
@@ -207,6 +215,7 @@ pub(in crate::engine) fn mismatch(wanted: &str, got: &Answer) -> Fault {
         Answer::DeletedTasks(_) => "DeletedTasks",
         Answer::Models(_) => "Models",
         Answer::Projects(_) => "Projects",
+        Answer::Tree(_) => "Tree",
     };
     Fault::internal(format!("the engine answered a {wanted} query with {got}"))
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::testing::{Scene, access, door};
+use super::testing::{Scene, access, port};
 use super::*;
 use crate::base::Json;
 use crate::tools::names;
@@ -10,7 +10,7 @@ fn names_of(registry: &Registry) -> Vec<String> {
 }
 
 fn registry(change: impl FnOnce(&mut Access)) -> Registry {
-    let mut access = access(door().0);
+    let mut access = access(port().0);
     change(&mut access);
     let mut registry = Registry::default();
     add(&mut registry, access).unwrap();
@@ -52,8 +52,8 @@ fn other_projects_are_for_a_root_that_has_a_way_to_them() {
 #[test]
 fn a_name_that_is_taken_leaves_the_registry_as_it_was() {
     let mut crowded = Registry::default();
-    crowded.add(tool(get_task::GetTask(door().0))).unwrap();
-    let error = add(&mut crowded, access(door().0)).unwrap_err();
+    crowded.add(tool(get_task::GetTask(port().0))).unwrap();
+    let error = add(&mut crowded, access(port().0)).unwrap_err();
     assert_eq!(error, DuplicateTool(names::wire(names::GET_TASK)));
     assert_eq!(names_of(&crowded), ["get_task"]);
 }
@@ -91,15 +91,19 @@ fn every_field_says_what_it_is_for() {
 #[tokio::test]
 async fn what_the_engine_refuses_is_an_error_that_says_why() {
     let mut scene = Scene::new();
-    let (_, reply) = scene.call("get_task", json!({"task": "01J"}), Err("there is no such task")).await;
-    assert_eq!((reply.text.as_str(), reply.is_error), ("there is no such task", true));
+    scene.refusal = Some(Fault::user("there is no task 01J"));
+    let (_, reply) = scene.call("get_task", json!({"task": "01J"})).await;
+    assert!(reply.is_error && reply.text.starts_with("there is no task 01J"), "{reply:?}");
+    assert!(reply.text.contains("get_tree lists the tasks with their ids"), "{reply:?}");
+    let (_, reply) = scene.call("clarify", json!({"question": "Which?"})).await;
+    assert_eq!((reply.text.as_str(), reply.is_error), ("there is no task 01J", true));
 }
 
 #[tokio::test]
-async fn a_door_that_nobody_answers_is_an_error() {
+async fn a_port_that_nobody_answers_is_an_error() {
     let mut scene = Scene::new();
-    scene.knocks.close();
-    let (_, reply) = scene.call("get_tree", json!({}), Ok("never said")).await;
+    scene.requests.close();
+    let (_, reply) = scene.call("get_tree", json!({})).await;
     assert!(reply.is_error && reply.text.contains("shutting down"), "{reply:?}");
 }
 
@@ -111,7 +115,7 @@ async fn an_interrupted_request_waits_a_moment_for_its_answer() {
         tokio::time::sleep(GRACE / 2).await;
         Ok("Closed.".to_owned())
     };
-    assert_eq!(answer(in_time, &tokens).await, Reply::text("Closed."));
-    let reply = answer(std::future::pending(), &tokens).await;
+    assert_eq!(answer_until(in_time, &tokens).await, Reply::text("Closed."));
+    let reply = answer_until(std::future::pending(), &tokens).await;
     assert!(reply.is_error && reply.text.contains("may have been done"), "{reply:?}");
 }

@@ -98,7 +98,7 @@ const ALSO: &[(&str, &str)] = &[
     ),
     (
         "message",
-        r#"{"id":"ID","from":{"source":"task_message","task":"ID","title":"t","request_reply":true},"at":"2026-01-01T00:00:00.000Z"}"#,
+        r#"{"id":"ID","from":{"source":"task_message","task":"ID","title":"t","request_reply":true},"delivery":"steer","at":"2026-01-01T00:00:00.000Z"}"#,
     ),
     (
         "message",

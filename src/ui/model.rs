@@ -80,11 +80,8 @@ pub(super) enum Expect {
     Answered(AskId),
     /// The remarks of the review count as sent.
     Reviewed(TaskId),
-    /// The dialog is closed. `told`: the agent has the conflicts.
-    Merged {
-        task: TaskId,
-        told: bool,
-    },
+    /// The dialog is closed.
+    Merged(TaskId),
     /// The check of a task has run.
     Checked(TaskId),
     /// It is said that it worked, if there is anything to say.

@@ -1,8 +1,8 @@
 //! Keys in, commands and screens out.
 
 use crate::base::keys::{Input, Modifiers, Mouse, MouseButton, MouseKind};
-use crate::base::{Fault, MessageId};
-use crate::engine::command::{Changes, Command, Draft, Outcome, Outgoing, Start, StopScope};
+use crate::base::{Fault, MessageId, TaskId};
+use crate::engine::command::{Begun, Changes, Command, Draft, Outcome, Outgoing, Start, StopScope};
 use crate::engine::snapshot::ProfileView;
 use crate::engine::update::Update;
 use crate::model::Live;
@@ -13,6 +13,10 @@ use crate::model::message::{Message, Source};
 use crate::ui::action::Context;
 use crate::ui::testing::{Screen, events};
 use crate::ui::{Effect, Msg, Purpose, Redraw, Tag};
+
+fn created(task: TaskId) -> Outcome {
+    Outcome::Created { task, title: "Docs".to_owned(), start: Begun::Yes }
+}
 
 fn last_tag(screen: &Screen) -> Tag {
     let mut tags = screen.effects.iter().rev().filter_map(|effect| match effect {
@@ -105,12 +109,12 @@ fn a_task_that_was_just_made_is_selected_unless_one_is_writing() {
     let docs = screen.ids().docs;
     screen.keys("esc n").typed("x").keys("enter");
     let tag = last_tag(&screen);
-    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Created(docs)) });
+    screen.msg(Msg::Reply { tag, outcome: Ok(created(docs)) });
     assert_eq!(screen.model.selected(), docs);
     let root = screen.ids().root;
     screen.keys("n").typed("y").keys("enter").select(root).keys("i").typed("half a thought");
     let tag = last_tag(&screen);
-    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Created(docs)) });
+    screen.msg(Msg::Reply { tag, outcome: Ok(created(docs)) });
     assert_eq!(screen.model.selected(), root);
 }
 
@@ -127,14 +131,14 @@ fn a_task_is_selected_when_the_reply_arrives_before_the_tree_has_it() {
     screen.msg(Msg::Engine(Update::Removed { task: ids.docs }));
     screen.keys("esc n").typed("x").keys("enter");
     let tag = last_tag(&screen);
-    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Created(ids.docs)) });
+    screen.msg(Msg::Reply { tag, outcome: Ok(created(ids.docs)) });
     arrive(&mut screen);
     assert_eq!(screen.model.selected(), ids.docs);
 
     screen.msg(Msg::Engine(Update::Removed { task: ids.docs }));
     screen.keys("n").typed("y").keys("enter");
     let tag = last_tag(&screen);
-    screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Created(ids.docs)) });
+    screen.msg(Msg::Reply { tag, outcome: Ok(created(ids.docs)) });
     screen.select(ids.store).keys("k");
     let moved_to = screen.model.selected();
     arrive(&mut screen);

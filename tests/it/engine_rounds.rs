@@ -316,7 +316,7 @@ fn rounds_follow_the_clock_and_those_that_were_missed_happen_once() {
         let schedule = Schedule { every: Some("6h".to_owned()), ..Schedule::default() };
         let draft = Draft { title: "Sweep".to_owned(), recurring: Recurring::Reset, schedule, ..Draft::default() };
         let create = Command::Create { parent: snapshot.root, before: None, draft, start: Start::Now };
-        let Ok(Outcome::Created(task)) = handle.command(create).await else { panic!("not made") };
+        let Ok(Outcome::Created { task, .. }) = handle.command(create).await else { panic!("not made") };
         assert_eq!(rounds(&handle, task, 1).await, 1);
         clock.hours_pass(25);
         look(task);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use mxd::base::{IdSource, SystemClock, TaskId};
-use mxd::engine::door::Door;
+use mxd::engine::agent_port::AgentPort;
 use mxd::engine::tools::{Access, Finish, ProjectEntry, Projects, add};
 use mxd::tools::{Effect, Registry, docs, names};
 use tokio::sync::mpsc;
@@ -26,10 +26,10 @@ impl Projects for NoProjects {
 /// Every tool that any agent can have: those of a root that may delegate.
 fn everything() -> Registry {
     let task = TaskId::fresh(&IdSource::new(Arc::new(SystemClock)));
-    let door = Door::new(task, mpsc::unbounded_channel().0);
-    let finish = Arc::new(Finish::new(door.clone(), None));
+    let port = AgentPort::new(task, mpsc::unbounded_channel().0);
+    let finish = Arc::new(Finish::new(port.clone(), None));
     let mut registry = Registry::builtin();
-    let access = Access { door, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(NoProjects)) };
+    let access = Access { port, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(NoProjects)) };
     add(&mut registry, access).unwrap();
     registry
 }

@@ -1,5 +1,5 @@
-//! What is asked of the engine, in its order. A new task is bound to a profile as it is at that moment, so the profiles are
-//! read before one is made, aside; whatever is asked meanwhile waits behind it.
+//! Everything that is asked of the engine, in its order. A new task is bound to a profile as it is at that moment, so the
+//! profiles are read before one is made, aside; whatever is asked meanwhile waits behind it.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,32 @@ use tokio::sync::oneshot;
 
 use super::{Driver, Incoming};
 use crate::base::Fault;
-use crate::engine::command::{Command, Outcome};
-use crate::engine::door::Knock;
+use crate::engine::agent_port::{AgentCall, AgentRequest};
+use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::machine::Input;
 use crate::engine::profiles::Profiles;
-use crate::engine::request::Request;
+use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::update::Update;
 
-/// Something that is asked, by the person or by an agent.
+/// Something that is asked, and where the answer goes.
+#[expect(clippy::large_enum_variant, reason = "the queue is short, and mostly of commands")]
 pub(super) enum Asked {
-    Command { command: Command, answer: oneshot::Sender<Result<Outcome, Fault>> },
-    Knock(Knock),
+    Command { actor: Actor, command: Command, answer: oneshot::Sender<Result<Outcome, Fault>> },
+    Query { query: TreeQuery, answer: oneshot::Sender<Result<TreeAnswer, Fault>> },
 }
 
 impl Asked {
     fn makes_task(&self) -> bool {
-        match self {
-            Self::Command { command, .. } => matches!(command, Command::Create { .. }),
-            Self::Knock(knock) => matches!(knock.request, Request::CreateTask { .. }),
+        matches!(self, Self::Command { command: Command::Create { .. }, .. })
+    }
+}
+
+impl From<AgentRequest> for Asked {
+    fn from(request: AgentRequest) -> Self {
+        let actor = Actor::Agent(request.task);
+        match request.call {
+            AgentCall::Command { command, answer } => Self::Command { actor, command, answer },
+            AgentCall::Query { query, answer } => Self::Query { query, answer },
         }
     }
 }
@@ -67,17 +75,14 @@ impl Driver {
                 Reading::Unread | Reading::Read => {}
             }
             self.asking.profiles = Reading::Unread;
-            self.numbers += 1;
-            let ticket = self.numbers;
             match self.asking.waiting.pop_front() {
-                Some(Asked::Command { command, answer }) => {
-                    self.replies.insert(ticket, answer);
-                    self.step(Input::Command { ticket, command });
+                Some(Asked::Command { actor, command, answer }) => {
+                    self.numbers += 1;
+                    let id = CommandId(self.numbers);
+                    self.replies.insert(id, answer);
+                    self.step(Input::Command { id, actor, command });
                 }
-                Some(Asked::Knock(Knock { task, request, answer })) => {
-                    self.answers.insert(ticket, answer);
-                    self.step(Input::Request { ticket, task, request });
-                }
+                Some(Asked::Query { query, answer }) => drop(answer.send(self.machine.query(&query))),
                 None => return,
             }
         }

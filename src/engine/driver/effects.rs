@@ -13,6 +13,7 @@ use crate::agent::fork::Target;
 use crate::base::trace::Variant;
 use crate::base::{EventId, MessageId, TaskId};
 use crate::config::{Edit, Layer};
+use crate::engine::command::{RestoredWorktree, SetAside};
 use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
 use crate::engine::recall;
 use crate::engine::update::Update;
@@ -83,8 +84,8 @@ impl Driver {
                 tokio::spawn(async move {
                     let wanted = Wanted { task, branch: place.branch, path: place.worktree };
                     let result = parts.worktrees.restore(&wanted).await;
-                    let result = result.map(|restored| restored_note(&restored)).map_err(|error| error.to_string());
-                    parts.send(Input::Cleared { ticket, result });
+                    let result = result.map(restored_worktree).map_err(|error| error.to_string());
+                    parts.send(Input::Restored { ticket, result });
                 });
             }
             Effect::Recall { ticket, task, known } => {
@@ -136,14 +137,9 @@ impl Driver {
             }
             Effect::WriteDown { ticket, change } => self.write_plan_down(ticket, change),
             Effect::Wake { timer, at } => self.wake_at(timer, at),
-            Effect::Reply { ticket, result } => {
-                if let Some(reply) = self.replies.remove(&ticket) {
+            Effect::Reply { id, result } => {
+                if let Some(reply) = self.replies.remove(&id) {
                     let _ = reply.send(result);
-                }
-            }
-            Effect::Respond { ticket, result } => {
-                if let Some(answer) = self.answers.remove(&ticket) {
-                    let _ = answer.send(result);
                 }
             }
             Effect::Notify(notice) => self.parts.feed.tell(&Update::Notice { notice }),
@@ -231,7 +227,7 @@ pub(super) fn failed(parts: &Parts, task: TaskId, failure: LaunchFailure) {
     parts.send(Input::LaunchFailed { task, failure });
 }
 
-async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) -> Result<String, String> {
+async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) -> Result<SetAside, String> {
     let fate = match branch {
         BranchFate::Keep => git::BranchFate::Keep,
         BranchFate::Delete => git::BranchFate::Delete,
@@ -241,19 +237,8 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     let bases = vec![place.base, parts.project.base_branch.clone()];
     let removal = Removal { task, path: place.worktree, branch: place.branch, fate, bases };
     let removed = parts.worktrees.remove(&removal).await.map_err(|error| error.to_string())?;
-    let mut note = String::new();
-    if removed.archive.is_some() {
-        note = format!(
-            "Work that was not merged is kept in refs/mxd/archive/{task}; `mxd restore {task}` brings it back."
-        );
-    }
-    if let Some(aside) = removed.aside {
-        note = format!("{note} What could not be archived is in {}.", aside.display());
-    }
-    if let Some(kept) = drop_drafts(parts, task).await {
-        note = format!("{note} Conflicts that were being solved by hand are kept in {}.", kept.path.display());
-    }
-    Ok(note.trim().to_owned())
+    let drafts = drop_drafts(parts, task).await.map(|kept| kept.path);
+    Ok(SetAside { archived: removed.archive.is_some(), files: removed.aside, drafts })
 }
 
 /// Removes drafts of solved conflicts that nobody needs any more. Returns what the person has worked on, which stays.
@@ -264,18 +249,11 @@ pub(super) async fn drop_drafts(parts: &Parts, task: TaskId) -> Option<git::merg
     })
 }
 
-fn restored_note(restored: &git::Restored) -> String {
-    match &restored.uncommitted {
-        git::Uncommitted::None => "the worktree is back".to_owned(),
-        git::Uncommitted::Restored(files) => {
-            format!(
-                "the worktree is back, with {} that are not committed",
-                crate::base::text::count(files.len(), "file", "files")
-            )
-        }
-        git::Uncommitted::Kept { archive } => {
-            format!("the worktree is back; its branch has moved on, so what was not committed stays in {archive}")
-        }
+fn restored_worktree(restored: git::Restored) -> RestoredWorktree {
+    match restored.uncommitted {
+        git::Uncommitted::None => RestoredWorktree::Clean,
+        git::Uncommitted::Restored(files) => RestoredWorktree::Uncommitted(files.len()),
+        git::Uncommitted::Kept { archive } => RestoredWorktree::Archived(archive),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::base::{TaskId, Timestamp, sanitize};
 use crate::config::paths::RepoFiles;
 use crate::config::recurring::{Plan, PlanChange};
 use crate::engine::feed::Watcher;
-use crate::engine::machine::{Input, Ticket};
+use crate::engine::machine::{EffectId, Input};
 use crate::engine::update::{Level, Notice, Update};
 use crate::git::repo_file;
 use crate::model::ask::Approval;
@@ -49,7 +49,7 @@ pub(in crate::engine) struct Rounds {
     /// Something changed that the timer does not know of.
     pub(super) stale: bool,
     /// Tasks whose files the user decides about at this moment.
-    deciding: BTreeMap<Ticket, TaskId>,
+    deciding: BTreeMap<EffectId, TaskId>,
 }
 
 /// What was found in the folder of plans.
@@ -116,12 +116,12 @@ impl Rounds {
     }
 
     /// The user decided about the file of a task, and that is being written down.
-    pub(super) fn deciding(&mut self, ticket: Ticket, task: TaskId) {
+    pub(super) fn deciding(&mut self, ticket: EffectId, task: TaskId) {
         self.deciding.insert(ticket, task);
     }
 
     /// It is written down: a round that waited for it is due again.
-    pub(super) fn decided(&mut self, ticket: Ticket) {
+    pub(super) fn decided(&mut self, ticket: EffectId) {
         if let Some(task) = self.deciding.remove(&ticket) {
             self.asked.remove(&task);
             self.stale = true;
@@ -323,7 +323,7 @@ impl Driver {
         self.rounds.plans.iter().filter_map(next).collect()
     }
 
-    pub(super) fn write_plan_down(&self, ticket: u64, change: PlanChange) {
+    pub(super) fn write_plan_down(&self, ticket: EffectId, change: PlanChange) {
         let (parts, top) = (Arc::clone(&self.parts), self.rounds.top.clone());
         tokio::task::spawn_blocking(move || {
             let result = write_down(&top, &change);

@@ -11,7 +11,7 @@ use super::{Incoming, Parts, verifying};
 use crate::agent::blobs::StoredBlobs;
 use crate::agent::prepare::{Toolbox, Tools};
 use crate::base::{TaskId, known_secrets};
-use crate::engine::door::Door;
+use crate::engine::agent_port::AgentPort;
 use crate::engine::machine::LaunchOrder;
 use crate::engine::profiles::Toolset;
 use crate::engine::tools::{self as orchestration, Access, Clean, FailedCheck, Finish};
@@ -144,13 +144,13 @@ impl Toolbox for Shelf {
 fn own_tools(parts: &Arc<Parts>, order: &LaunchOrder, root: &Path) -> Result<Registry, String> {
     let mut registry = Registry::builtin();
     let is_root = order.place.is_none();
-    let door = Door::new(order.node.id, parts.knocks.clone());
+    let port = AgentPort::new(order.node.id, parts.agents.clone());
     // The root works in the person's own checkout: what is uncommitted there may be theirs.
     let clean: Option<Arc<dyn Clean>> =
         (!is_root).then(|| Arc::new(Worktree::new(parts, order, root)) as Arc<dyn Clean>);
     let access = Access {
-        finish: Arc::new(Finish::new(door.clone(), clean)),
-        door,
+        finish: Arc::new(Finish::new(port.clone(), clean)),
+        port,
         is_root,
         may_delegate: order.may_delegate,
         projects: is_root.then(|| Arc::new(parts.post.clone()) as Arc<dyn orchestration::Projects>),

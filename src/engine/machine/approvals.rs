@@ -11,11 +11,12 @@ use crate::base::{AskId, Fault, ProjectId, TaskId, Timestamp, text};
 use crate::config::Settings;
 use crate::config::recurring::Facts;
 use crate::config::trust;
+use crate::engine::command::CommandId;
 use crate::engine::machine::approving::Decision;
 use crate::engine::machine::asking::one_of_its_choices;
 use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, Machine, Pending};
 use crate::engine::update::Level;
 use crate::model::ask::{Approval, AskMode, ChoiceId, Subject};
 use crate::model::event::{AskWithdrawn, Body};
@@ -98,7 +99,7 @@ impl Machine {
     /// Writes the answer into the settings first: what the session says is then already so.
     pub(super) fn answer_approval(
         &mut self,
-        command: Ticket,
+        command: CommandId,
         task: TaskId,
         ask: &Ask,
         answer: Answer,

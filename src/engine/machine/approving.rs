@@ -3,8 +3,9 @@
 //! anew.
 
 use crate::base::{AskId, Fault, TaskId, Timestamp};
+use crate::engine::command::CommandId;
 use crate::engine::machine::asking::one_of_its_choices;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket, Unapproved};
+use crate::engine::machine::{Effect, EffectId, Machine, Pending, Unapproved};
 use crate::model::ask::{Approval, AskMode, ChoiceId, ServerApproval, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
 use crate::model::{Answer, Ask, AskKind};
@@ -20,7 +21,7 @@ pub(super) struct Decision {
     pub(super) task: TaskId,
     pub(super) ask: AskId,
     pub(super) answer: Answer,
-    pub(super) command: Ticket,
+    pub(super) command: CommandId,
     pub(super) approval: Approval,
     pub(super) approved: bool,
 }
@@ -102,7 +103,7 @@ impl Machine {
     }
 
     /// Writes the answer about a server into the settings first: what the session says is then already so.
-    pub(super) fn decide(&mut self, command: Ticket, task: TaskId, ask: &Ask, answer: Answer) -> Result<(), Fault> {
+    pub(super) fn decide(&mut self, command: CommandId, task: TaskId, ask: &Ask, answer: Answer) -> Result<(), Fault> {
         let servers = self.ground.servers.iter().map(|server| &server.hash);
         let lists = self.ground.changed_tools.iter().map(|change| &change.hash);
         let Some(hash) = servers.chain(lists).find(|hash| ask_id(hash) == Some(ask.id)).cloned() else {
@@ -124,19 +125,19 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn decided(&mut self, now: Timestamp, ticket: Ticket, result: Result<(), String>) {
+    pub(super) fn decided(&mut self, now: Timestamp, ticket: EffectId, result: Result<(), String>) {
         let Some(Pending::Decision(decision)) = self.pending.remove(&ticket) else { return };
         let Decision { task, ask, answer, command, approval, approved } = decision;
         if let Err(reason) = result {
             self.answering.remove(&ask);
-            return self.out.push(Effect::Reply { ticket: command, result: Err(Fault::environment(reason)) });
+            return self.out.push(Effect::Reply { id: command, result: Err(Fault::environment(reason)) });
         }
         self.ground.servers.retain(|server| ask_id(&server.hash) != Some(ask));
         self.ground.changed_tools.retain(|change| ask_id(&change.hash) != Some(ask));
         self.server_asks.remove(&ask);
         let reason = "the settings have the answer".to_owned();
         let bodies = vec![AskAnswered { id: ask, answer }.into(), AskWithdrawn { id: ask, reason }.into()];
-        self.append(task, bodies, Pending::Answer { task, ask, ticket: Some(command) });
+        self.append(task, bodies, Pending::Answer { task, ask, command: Some(command) });
         self.approval_decided(now, approval, approved);
     }
 }

@@ -1,9 +1,10 @@
 //! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
 
 use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
+use crate::engine::command::CommandId;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Hook, Life, Machine, Pending, Ticket, Timer};
+use crate::engine::machine::{Effect, Hook, Life, Machine, Pending, Timer};
 use crate::model::ask::{AnsweredBy, AskMode, Choice, ChoiceId, Given, LaunchProblem, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, Verdict};
 use crate::model::fold::Decision;
@@ -110,7 +111,7 @@ impl Machine {
     pub(super) fn answer(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         id: AskId,
         given: Given,
@@ -122,13 +123,13 @@ impl Machine {
         };
         let answer = read(&ask, given)?;
         if ask.kind() == AskKind::Review {
-            return self.answer_review(now, ticket, task, &ask, answer);
+            return self.answer_review(now, command, task, &ask, answer);
         }
         if ask.kind() == AskKind::McpApproval {
-            return self.decide(ticket, task, &ask, answer);
+            return self.decide(command, task, &ask, answer);
         }
         if ask.kind() == AskKind::Approval {
-            return self.answer_approval(ticket, task, &ask, answer);
+            return self.answer_approval(command, task, &ask, answer);
         }
         // Nobody reads these words: a "no" must not be taken for a "try again".
         if matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit)
@@ -137,17 +138,17 @@ impl Machine {
             return Err(one_of_its_choices(&ask));
         }
         if ask.kind() == AskKind::TaskLimit {
-            self.answer_task_limit(now, ticket, task, &ask, answer);
+            self.answer_task_limit(now, command, task, &ask, answer);
             return Ok(());
         }
-        self.record_answer(now, task, &ask, answer, Some(ticket));
+        self.record_answer(now, task, &ask, answer, Some(command));
         Ok(())
     }
 
-    fn record_answer(&mut self, now: Timestamp, task: TaskId, ask: &Ask, answer: Answer, ticket: Option<Ticket>) {
+    fn record_answer(&mut self, now: Timestamp, task: TaskId, ask: &Ask, answer: Answer, command: Option<CommandId>) {
         let id = ask.id;
         self.answering.insert(id);
-        let then = Pending::Answer { task, ask: id, ticket };
+        let then = Pending::Answer { task, ask: id, command };
         let answered: Body = AskAnswered { id, answer: answer.clone() }.into();
         match ask.kind() {
             // The agent reads it as a message, so nothing else is left to be acted on.
@@ -209,43 +210,6 @@ impl Machine {
             return;
         };
         self.record_answer(now, task, &ask, answer, None);
-    }
-
-    /// An agent asks the person.
-    #[expect(clippy::too_many_arguments, reason = "they are the fields of the question")]
-    pub(super) fn clarify(
-        &mut self,
-        now: Timestamp,
-        ticket: Ticket,
-        task: TaskId,
-        question: String,
-        detail: String,
-        choices: Vec<String>,
-        default: Option<String>,
-        mode: AskMode,
-    ) -> Result<(), String> {
-        if question.trim().is_empty() {
-            return Err("The question is empty. Say in one line what you need to know.".to_owned());
-        }
-        let deadline = default.as_ref().and(self.limits.clarify_timeout).map(|wait| now.later(wait));
-        let choices = Choice::options(choices);
-        let of_default = |text: String| match choices.iter().find(|choice| choice.label == text) {
-            Some(choice) => Given::Choice(choice.id.clone()),
-            None => Given::Text(text),
-        };
-        let default = default.map(of_default);
-        let ask = self.new_ask(Subject::Clarify, question, detail, &[]);
-        let ask = Ask { default, mode, deadline, choices, ..ask };
-        let words = match mode {
-            AskMode::Blocks => {
-                "The question was put to the person. Call yield now: the answer wakes you. Do not go on with what depends on it."
-            }
-            AskMode::Continues => {
-                "The question was put to the person. Go on with what does not depend on it; the answer comes as a message."
-            }
-        };
-        self.append(task, vec![ask.into()], Pending::Respond(ticket, words.to_owned()));
-        Ok(())
     }
 }
 

@@ -1,10 +1,11 @@
 //! The start: every task is judged on its own by what its session says. What sleeps goes on sleeping.
 
 use crate::base::{TaskId, Timestamp};
+use crate::engine::command::Actor;
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::running::Place;
 use crate::engine::machine::stopping::was_stopped;
-use crate::engine::machine::{Actor, Asker, Life, Machine};
+use crate::engine::machine::{Life, Machine, Origin};
 use crate::model::fold::SessionState;
 use crate::model::live::Activity;
 use crate::model::task::{EditedBy, Status};
@@ -26,11 +27,11 @@ impl Machine {
         if self.limits.hold || node.half_made || !self.state(task).is_none_or(is_untouched) {
             return;
         }
-        let by = match (node.edited_by, node.parent) {
+        let actor = match (node.edited_by, node.parent) {
             (EditedBy::Agent, Some(above)) => Actor::Agent(above),
-            (EditedBy::Agent | EditedBy::User, _) => Actor::Person,
+            (EditedBy::Agent | EditedBy::User, _) => Actor::User,
         };
-        self.begin_work(now, Asker::Round, task, task, by);
+        self.begin_work(now, Origin { actor, command: None }, task);
     }
 
     pub(super) fn boot(&mut self, now: Timestamp, sessions: Vec<(TaskId, SessionState)>) {

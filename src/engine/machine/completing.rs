@@ -4,7 +4,7 @@
 use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, EffectId, Machine, Pending};
 use crate::model::event::{DoneNotified, Exit, InterruptReason, Verdict};
 use crate::model::fold::LastExit;
 use crate::model::message::{Message, Source};
@@ -145,7 +145,7 @@ impl Machine {
         verdict: Verdict,
         result: String,
         id: MessageId,
-    ) -> Option<(Ticket, TaskId, Message)> {
+    ) -> Option<(EffectId, TaskId, Message)> {
         let told = self.completion_message(now, task, verdict, &result, id);
         self.life(task).closing = Some(Closing::Telling(verdict, result));
         let Some((above, message)) = told else {

@@ -2,9 +2,10 @@
 //! is started.
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
-use crate::engine::command::{Outcome, Outgoing};
+use crate::engine::command::{Actor, Begun, CommandId, Outcome, Outgoing};
+use crate::engine::machine::editing::Step;
 use crate::engine::machine::running::{Place as InLine, Run};
-use crate::engine::machine::{Effect, Machine, Pending, Ticket, Timer};
+use crate::engine::machine::{Effect, EffectId, Machine, Origin, Pending, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::AskKind;
 use crate::model::event::{Body, Event, MessagesConsumed, MessagesWithdrawn};
@@ -33,7 +34,7 @@ pub(super) struct Later {
 /// Something the person takes back from a task that has a run, or is about to.
 #[derive(Debug)]
 pub(super) struct Withdrawal {
-    ticket: Ticket,
+    command: CommandId,
     /// What the session has not told the fate of.
     pub(super) open: Vec<MessageId>,
     /// Some of it was taken back.
@@ -92,7 +93,7 @@ impl Machine {
         for Later { with, message, plan, mut then } in waited {
             // Ids are compared with those of events: only now is it known which of them come before.
             let message = Message { id: MessageId::fresh(&self.ids), ..message };
-            if let Pending::Reply(_, Outcome::Sent(id)) = &mut then {
+            if let Pending::Reply(_, Outcome::Sent { message: id, .. } | Outcome::AgentAsked(id)) = &mut then {
                 *id = message.id;
             }
             self.deliver_with(task, with, message, plan, then);
@@ -105,128 +106,106 @@ impl Machine {
         self.out.push(Effect::Append { ticket, task, bodies });
     }
 
-    pub(super) fn appended(&mut self, now: Timestamp, ticket: Ticket) {
-        let pending = match self.pending.remove(&ticket) {
-            Some(Pending::Begin(task, then)) => {
-                self.life(task).first_message = None;
-                self.disk_took(task);
-                Some(*then)
-            }
-            pending => pending,
-        };
-        if let Some(
-            Pending::Completion(task)
-            | Pending::Marker(task)
-            | Pending::Question(task)
-            | Pending::Halt(task)
-            | Pending::Answer { task, .. },
-        ) = &pending
+    pub(super) fn appended(&mut self, now: Timestamp, ticket: EffectId) {
+        let Some(pending) = self.pending.remove(&ticket) else { return };
+        if let Pending::Completion(task)
+        | Pending::Marker(task)
+        | Pending::Question(task)
+        | Pending::Halt(task)
+        | Pending::Answer { task, .. } = &pending
         {
             self.disk_took(*task);
         }
         match pending {
-            Some(Pending::Reply(ticket, outcome)) => self.out.push(Effect::Reply { ticket, result: Ok(outcome) }),
-            Some(Pending::Respond(ticket, words)) => self.out.push(Effect::Respond { ticket, result: Ok(words) }),
-            Some(Pending::Completion(task)) => self.told_above(task),
-            Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Ok(String::new())),
-            Some(Pending::Halt(task)) => self.halted(now, task),
-            Some(Pending::Answer { task, ask, ticket }) => {
+            Pending::Reply(id, outcome) => self.out.push(Effect::Reply { id, result: Ok(outcome) }),
+            Pending::Begin { task, origin } => {
+                self.life(task).first_message = None;
+                self.disk_took(task);
+                self.settle(origin, self.created(task, Begun::Yes));
+            }
+            Pending::Completion(task) => self.told_above(task),
+            Pending::Edit(edit) => self.go_on_editing(now, *edit, Ok(Step::Through)),
+            Pending::Halt(task) => self.halted(now, task),
+            Pending::Answer { task, ask, command } => {
                 self.answering.remove(&ask);
-                let reply = |ticket| Effect::Reply { ticket, result: Ok(Outcome::Done) };
-                self.out.extend(ticket.map(reply));
+                self.out.extend(command.map(|id| Effect::Reply { id, result: Ok(Outcome::Done) }));
                 self.say_what_waited(task);
             }
-            Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Ok(Outcome::Done)),
-            Some(Pending::Work(waiting)) => self.work_kept(now, *waiting),
-            Some(Pending::Letter(id)) => drop(self.plans.remove(&id)),
-            Some(Pending::Approval(ask)) => drop(self.approving.remove(&ask)),
-            Some(Pending::TaskLimit(task, ticket, words)) => self.task_limit_asked(task, ticket, words),
-            Some(Pending::Nothing | Pending::Marker(_) | Pending::Question(_)) | None => {}
-            Some(Pending::Recall(..) | Pending::Decision(_) | Pending::Begin(..)) => {}
-            Some(Pending::WriteDown(then)) => self.saved(now, *then),
+            Pending::Withdrawal(task, command) => self.withdrawn(now, task, command, Ok(Outcome::Done)),
+            Pending::Work(waiting) => self.work_kept(now, *waiting),
+            Pending::Letter(id) => drop(self.plans.remove(&id)),
+            Pending::Approval(ask) => drop(self.approving.remove(&ask)),
+            Pending::TaskLimit(task, id, fault) => self.task_limit_asked(task, id, fault),
+            Pending::Nothing | Pending::Marker(_) | Pending::Question(_) => {}
+            Pending::Recall(..) | Pending::Decision(_) => {}
+            Pending::WriteDown(then) => self.saved(now, *then),
         }
     }
 
-    pub(super) fn append_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
-        let (pending, made) = match self.pending.remove(&ticket) {
-            Some(Pending::Begin(task, then)) => (Some(*then), Some(task)),
-            pending => (pending, None),
-        };
-        let pending = match (made, pending) {
-            // An agent that made a task goes on without it; the task begins when the disk takes its first message.
-            (Some(task), Some(Pending::Respond(ticket, _))) => {
-                let title = self.named(task);
-                let words = format!(
-                    "Created task {task} {title}. Its first message could not be written yet ({reason}); that is tried again \
-                     until it can, and then the task starts. Do not create it again."
-                );
-                self.out.push(Effect::Respond { ticket, result: Ok(words) });
-                return self.begin_later(now, task, reason);
-            }
-            (Some(task), Some(Pending::Nothing)) => return self.begin_later(now, task, reason),
-            (Some(task), pending) => {
-                self.life(task).first_message = None;
-                pending
-            }
-            (None, pending) => pending,
-        };
-        let fault = || match made {
-            Some(task) => Fault::environment(format!("the task {task} was made, but was not told to begin: {reason}"))
-                .hint("it is tried again by itself; or send it a message to start it"),
-            None => Fault::environment(format!("nothing was done: {reason}")),
-        };
-        // Its tree says that it begins: it is sent its first message when the disk takes it.
-        if let Some(task) = made.filter(|task| self.tree.get(*task).is_some()) {
-            match &pending {
-                Some(Pending::Reply(..) | Pending::Respond(..)) => self.try_again_later(now, task),
-                _ => return self.disk_refused(now, task, "its first message could not be written", reason),
-            }
-        }
+    pub(super) fn append_failed(&mut self, now: Timestamp, ticket: EffectId, reason: &str) {
+        let Some(pending) = self.pending.remove(&ticket) else { return self.not_kept(reason) };
+        let fault = || Fault::environment(format!("nothing was done: {reason}"));
         match pending {
-            Some(Pending::Reply(ticket, _)) => self.out.push(Effect::Reply { ticket, result: Err(fault()) }),
-            Some(Pending::Respond(ticket, _)) => {
-                self.out.push(Effect::Respond { ticket, result: Err(fault().to_string()) });
-            }
-            Some(Pending::Completion(task) | Pending::Marker(task)) => self.not_told(now, task, reason),
-            Some(Pending::Question(task)) => self.disk_refused(now, task, "a question could not be kept", reason),
-            Some(Pending::Halt(task)) => self.disk_refused(now, task, "the stop of the task could not be kept", reason),
-            Some(Pending::Answer { task, ask, ticket: Some(ticket) }) => {
+            Pending::Reply(id, _) => self.out.push(Effect::Reply { id, result: Err(fault()) }),
+            Pending::Begin { task, origin } => self.not_begun(now, task, origin, reason),
+            Pending::Completion(task) | Pending::Marker(task) => self.not_told(now, task, reason),
+            Pending::Question(task) => self.disk_refused(now, task, "a question could not be kept", reason),
+            Pending::Halt(task) => self.disk_refused(now, task, "the stop of the task could not be kept", reason),
+            Pending::Answer { task, ask, command: Some(id) } => {
                 self.answering.remove(&ask);
-                self.out.push(Effect::Reply { ticket, result: Err(fault()) });
+                self.out.push(Effect::Reply { id, result: Err(fault()) });
                 // Its time may have come meanwhile, and was not heeded because there was an answer.
                 if self.pending_ask(task, ask).is_some_and(|ask| ask.deadline.is_some_and(|deadline| deadline <= now)) {
                     self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
                 }
                 self.say_what_waited(task);
             }
-            Some(Pending::Answer { task, ask, ticket: None }) => {
+            Pending::Answer { task, ask, command: None } => {
                 self.answering.remove(&ask);
                 self.say_what_waited(task);
                 self.say_refused(task, "the answer to a question could not be kept", reason);
                 self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
             }
-            Some(Pending::Withdrawal(task, ticket)) => self.withdrawn(now, task, ticket, Err(fault())),
-            Some(Pending::Edit(edit)) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
-            Some(Pending::Work(waiting)) => self.work_failed(now, &waiting, fault()),
-            Some(Pending::Letter(id)) => {
+            Pending::Withdrawal(task, command) => self.withdrawn(now, task, command, Err(fault())),
+            Pending::Edit(edit) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
+            Pending::Work(waiting) => self.work_failed(now, &waiting, fault()),
+            Pending::Letter(id) => {
                 // Its file is still there: it is taken in when the next one comes, or at the next start.
                 self.plans.remove(&id);
                 self.not_kept(reason);
             }
-            Some(Pending::Approval(ask)) => {
+            Pending::Approval(ask) => {
                 self.approving.remove(&ask);
                 self.not_kept(reason);
             }
-            Some(Pending::TaskLimit(task, ticket, _)) => self.task_limit_asked(task, ticket, fault().to_string()),
-            Some(Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..)) | None => self.not_kept(reason),
-            Some(Pending::Decision(_) | Pending::Begin(..)) => self.not_kept(reason),
+            Pending::TaskLimit(task, id, _) => self.task_limit_asked(task, id, fault()),
+            Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_) => {
+                self.not_kept(reason);
+            }
         }
     }
 
+    /// The first message of a new task could not be written: that is tried again. The user is told that it failed, and
+    /// decides; an agent that made a task goes on without it.
+    fn not_begun(&mut self, now: Timestamp, task: TaskId, origin: Origin, reason: &str) {
+        let Origin { actor: Actor::User, command: Some(id) } = origin else {
+            self.settle(origin, self.created(task, Begun::Delayed { reason: reason.to_owned() }));
+            return self.begin_later(now, task, reason);
+        };
+        self.life(task).first_message = None;
+        // Its tree says that it begins: it is sent its first message when the disk takes it.
+        if self.tree.get(task).is_some() {
+            self.try_again_later(now, task);
+        }
+        let fault = Fault::environment(format!("the task {task} was made, but was not told to begin: {reason}"))
+            .hint("it is tried again by itself; or send it a message to start it");
+        self.out.push(Effect::Reply { id, result: Err(fault) });
+    }
+
     /// Delivers the message that begins a task. Until the disk has taken it, it is tried again.
-    pub(super) fn deliver_first(&mut self, task: TaskId, message: Message, plan: Plan, then: Pending) {
+    pub(super) fn deliver_first(&mut self, task: TaskId, message: Message, plan: Plan, origin: Origin) {
         self.life(task).first_message = Some(Box::new((message.clone(), plan)));
-        self.deliver(task, message, plan, Pending::Begin(task, Box::new(then)));
+        self.deliver(task, message, plan, Pending::Begin { task, origin });
     }
 
     fn begin_later(&mut self, now: Timestamp, task: TaskId, reason: &str) {
@@ -240,7 +219,7 @@ impl Machine {
         let Some((message, plan)) = first.map(|first| *first) else { return false };
         self.plans.remove(&message.id);
         let message = Message { id: MessageId::fresh(&self.ids), ..message };
-        self.deliver_first(task, message, plan, Pending::Nothing);
+        self.deliver_first(task, message, plan, Origin::ENGINE);
         true
     }
 
@@ -322,7 +301,7 @@ impl Machine {
     pub(super) fn send(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        id: CommandId,
         task: TaskId,
         outgoing: Outgoing,
         mode: Delivery,
@@ -336,12 +315,17 @@ impl Machine {
         let message =
             Message { images: outgoing.images, delivery: mode, ..self.message(now, Source::User, outgoing.text) };
         let forwarded = message.body.clone();
-        let outcome = Outcome::Sent(message.id);
+        let outcome = self.sent(task, message.id);
         let with = self.withdraw_review(task, "the person spoke to the agent instead");
-        self.deliver_with(task, with, message, Plan::of_user(), Pending::Reply(ticket, outcome));
+        self.deliver_with(task, with, message, Plan::of_user(), Pending::Reply(id, outcome));
         let from = Source::UserMessageForwarded { task, title, woke };
         self.tell_above(now, task, &from, &forwarded);
         Ok(())
+    }
+
+    /// Returns that a message was sent to a task.
+    pub(super) fn sent(&self, to: TaskId, message: MessageId) -> Outcome {
+        Outcome::Sent { message, wakes: !self.has_run(to) }
     }
 
     /// Tells the tasks above that are at work, without costing them a turn.
@@ -359,13 +343,23 @@ impl Machine {
         }
     }
 
-    /// Tells the chain above that a person changed something.
-    pub(super) fn note_edit(&mut self, now: Timestamp, task: TaskId, title: &str, action: TreeAction, detail: &str) {
-        let from = Source::TreeChange { task, title: title.to_owned(), action };
-        self.tell_above(now, task, &from, detail);
+    /// Tells the chain above of a change, if it is told of what this actor does.
+    pub(super) fn note_edit(
+        &mut self,
+        now: Timestamp,
+        actor: Actor,
+        task: TaskId,
+        title: &str,
+        action: TreeAction,
+        detail: &str,
+    ) {
+        if actor.is_told_above() {
+            let from = Source::TreeChange { task, title: title.to_owned(), action };
+            self.tell_above(now, task, &from, detail);
+        }
     }
 
-    pub(super) fn withdraw(&mut self, ticket: Ticket, task: TaskId, messages: Vec<MessageId>) -> Result<(), Fault> {
+    pub(super) fn withdraw(&mut self, command: CommandId, task: TaskId, messages: Vec<MessageId>) -> Result<(), Fault> {
         self.node(task)?;
         let life = self.life(task);
         let waiting: Vec<MessageId> =
@@ -373,7 +367,7 @@ impl Machine {
         if waiting.is_empty() {
             return Err(too_late());
         }
-        let mut keep = |open| life.to_withdraw.push(Withdrawal { ticket, open, taken: false });
+        let mut keep = |open| life.to_withdraw.push(Withdrawal { command, open, taken: false });
         match life.run {
             // The run alone knows what it has handed over already.
             Some(Run::Alive { .. }) => {
@@ -386,7 +380,7 @@ impl Machine {
                 life.withdrawing += 1;
                 self.queue.retain(|queued| *queued != task);
                 let withdrawn = MessagesWithdrawn { ids: waiting };
-                self.append(task, vec![withdrawn.into()], Pending::Withdrawal(task, ticket));
+                self.append(task, vec![withdrawn.into()], Pending::Withdrawal(task, command));
             }
         }
         Ok(())
@@ -394,10 +388,10 @@ impl Machine {
 
     /// The run is gone that should have answered.
     pub(super) fn withdraw_again(&mut self, task: TaskId, withdrawal: Withdrawal) {
-        let Withdrawal { ticket, open, taken } = withdrawal;
-        if let Err(fault) = self.withdraw(ticket, task, open) {
+        let Withdrawal { command, open, taken } = withdrawal;
+        if let Err(fault) = self.withdraw(command, task, open) {
             let result = if taken { Ok(Outcome::Done) } else { Err(fault) };
-            self.out.push(Effect::Reply { ticket, result });
+            self.out.push(Effect::Reply { id: command, result });
         }
     }
 
@@ -411,26 +405,26 @@ impl Machine {
         }
         for settled in life.to_withdraw.extract_if(.., |withdrawal| withdrawal.open.is_empty()) {
             let result = if settled.taken { Ok(Outcome::Done) } else { Err(too_late()) };
-            self.out.push(Effect::Reply { ticket: settled.ticket, result });
+            self.out.push(Effect::Reply { id: settled.command, result });
         }
     }
 
     /// What was to be taken back is, or could not be: if there is more, it is looked at.
-    fn withdrawn(&mut self, now: Timestamp, task: TaskId, ticket: Ticket, result: Result<Outcome, Fault>) {
+    fn withdrawn(&mut self, now: Timestamp, task: TaskId, id: CommandId, result: Result<Outcome, Fault>) {
         if let Some(life) = self.lives.get_mut(&task) {
             life.withdrawing = life.withdrawing.saturating_sub(1);
         }
-        self.out.push(Effect::Reply { ticket, result });
+        self.out.push(Effect::Reply { id, result });
         self.reconsider(now, task);
     }
 
-    pub(super) fn compact(&mut self, now: Timestamp, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn compact(&mut self, now: Timestamp, id: CommandId, task: TaskId) -> Result<(), Fault> {
         self.node(task)?;
         if self.lives.get(&task).is_none_or(|life| life.state.turns.voice.is_none()) {
             return Err(Fault::user("there is no conversation to summarise yet"));
         }
         let message = self.message(now, Source::Compact, "");
-        self.deliver(task, message, Plan::of_user(), Pending::Reply(ticket, Outcome::Done));
+        self.deliver(task, message, Plan::of_user(), Pending::Reply(id, Outcome::Done));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Changes to the tree: one function each, for agent and person alike. Who made a change is the only difference.
+//! Changes to the tree: one function each, whoever makes them. What an actor may change is decided in `authority`.
 
 mod deferring;
 mod removing;
@@ -6,16 +6,16 @@ mod restoring;
 mod steps;
 
 use crate::base::{Fault, TaskId, Timestamp, text};
-use crate::engine::command::{Changes, Draft, Outcome, Start};
+use crate::engine::command::{Actor, Begun, Changes, Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Actor, Asker, Machine, Pending};
+use crate::engine::machine::{Machine, Origin, Pending};
 use crate::model::message::{self, Source, TreeAction};
-use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
+use crate::model::task::{Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
 pub(super) use deferring::Deferred;
-pub(super) use steps::Continuation;
+pub(super) use steps::{Continuation, Step};
 
 /// What a title may have.
 const TITLE_CHARS: usize = 200;
@@ -26,29 +26,7 @@ impl From<TreeError> for Fault {
     }
 }
 
-impl Actor {
-    fn editor(self) -> EditedBy {
-        match self {
-            Self::Person => EditedBy::User,
-            Self::Agent(_) => EditedBy::Agent,
-        }
-    }
-}
-
 impl Machine {
-    /// An agent changes only what is below its own task.
-    pub(super) fn may_change(&self, actor: Actor, task: TaskId) -> Result<(), Fault> {
-        self.node(task)?;
-        match actor {
-            Actor::Person => Ok(()),
-            Actor::Agent(own) if self.tree.ancestors(task).any(|above| above.id == own) => Ok(()),
-            Actor::Agent(_) => Err(Fault::user(format!(
-                "task {task} is not below yours: you may change only your own sub tasks and what is below them"
-            ))
-            .hint("send a message to the task above it instead")),
-        }
-    }
-
     /// Refuses to hang anything below a task that is being put away.
     fn not_in_between(&self, task: TaskId) -> Result<(), Fault> {
         if self.lives.get(&task).is_some_and(|life| life.edited) {
@@ -59,29 +37,32 @@ impl Machine {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are the parts of the command")]
     pub(super) fn create(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         parent: TaskId,
         before: Option<TaskId>,
         draft: &Draft,
         start: Start,
-    ) -> Result<TaskId, Fault> {
-        let id = self.add_task(now, actor, parent, before, draft, start)?;
-        let title = self.tree.get(id).map(|node| node.title.clone()).unwrap_or_default();
+    ) -> Result<(), Fault> {
+        let id = self.add_task(now, origin.actor, parent, before, draft, start)?;
+        if let Actor::Agent(own) = origin.actor {
+            self.life(own).created += 1;
+        }
         let then = match start {
-            Start::Now => Then::Begin { asker, task: id, above: parent, by: actor },
-            Start::Later | Start::Draft => {
-                let hint = self.rounds_hint(id);
-                Then::Settle(asker, Outcome::Created(id), format!("Created task {id} \"{title}\".{hint}"))
-            }
+            Start::Now => Then::Begin { origin, task: id },
+            Start::Later | Start::Draft => Then::Settle(origin, self.created(id, Begun::No)),
         };
         let plan = self.plan_change(id, Recurring::None, None, draft.schedule.clone());
         self.commit([id, parent], then.after_writing(plan));
-        Ok(id)
+        Ok(())
+    }
+
+    /// Returns that a task was created.
+    pub(super) fn created(&self, task: TaskId, start: Begun) -> Outcome {
+        let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
+        Outcome::Created { task, title, start }
     }
 
     /// Hangs a new task into the tree. The caller saves it.
@@ -106,17 +87,9 @@ impl Machine {
                 above.title,
                 text::count(deepest, "level", "levels")
             ));
-            return Err(match actor {
-                Actor::Person => {
-                    fault.hint("make it a sibling instead").hint("or allow more: `mxd config set maxDepth N`")
-                }
-                Actor::Agent(_) => {
-                    fault.hint("do the work yourself, or tell the task above that it needs a task of its own")
-                }
-            });
-        }
-        if draft.recurring != Recurring::None && actor != Actor::Person && actor != Actor::Agent(self.tree.root_id()) {
-            return Err(Fault::user("only the root may make recurring tasks"));
+            let user = ["make it a sibling instead", "or allow more: `mxd config set maxDepth N`"];
+            let agent = "do the work yourself, or tell the task above that it needs a task of its own";
+            return Err(actor.advise(fault, &user, agent));
         }
         draft.schedule.check()?;
         if draft.recurring == Recurring::None && !draft.schedule.is_empty() {
@@ -127,9 +100,6 @@ impl Machine {
         let title = checked_title(&draft.title)?;
         let chosen = self.profiles.choose(draft.profile.as_deref())?;
         let profile = chosen.full_name();
-        if let (Actor::Agent(_), Some(budget)) = (actor, draft.budget) {
-            self.check_agent_budget(budget, &profile, parent)?;
-        }
         let id = TaskId::fresh(&self.ids);
         let node = TaskNode {
             description: draft.description.trim().to_owned(),
@@ -148,43 +118,30 @@ impl Machine {
         if let Some(before) = before {
             self.place_before(parent, id, before);
         }
-        if actor == Actor::Person {
-            self.note_edit(now, id, &title, TreeAction::Created, &draft.description);
-        }
+        self.note_edit(now, actor, id, &title, TreeAction::Created, &draft.description);
         Ok(id)
     }
 
     /// Gives a new task its first message, once the tree knows it.
-    pub(super) fn begin_work(&mut self, now: Timestamp, asker: Asker, task: TaskId, above: TaskId, by: Actor) {
-        let recurs = self.tree.get(task).is_some_and(|node| node.recurring != Recurring::None);
+    pub(super) fn begin_work(&mut self, now: Timestamp, origin: Origin, task: TaskId) {
         let is_fork = self.state(task).is_some_and(|state| state.turns.voice.is_some());
-        let words = match asker {
-            Asker::Round if recurs => self.round_words(task),
-            _ if is_fork => message::BEGIN_FORK,
-            Asker::Command(_) | Asker::Request(_) | Asker::Round => message::BEGIN,
+        let words = match origin.actor {
+            Actor::Engine => self.round_words(task),
+            Actor::User | Actor::Agent(_) if is_fork => message::BEGIN_FORK,
+            Actor::User | Actor::Agent(_) => message::BEGIN,
         };
-        let from = match (by, asker) {
-            (_, Asker::Round) if recurs => Source::Notice,
-            (Actor::Person, _) if is_fork => Source::BeginFork,
-            (Actor::Person, _) => Source::Begin,
-            (Actor::Agent(own), _) => {
+        let from = match origin.actor {
+            Actor::Engine => Source::Notice,
+            Actor::User if is_fork => Source::BeginFork,
+            Actor::User => Source::Begin,
+            Actor::Agent(own) => {
                 let title = self.tree.get(own).map(|node| node.title.clone()).unwrap_or_default();
                 Source::TaskMessage { task: own, title, request_reply: false }
             }
         };
-        let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
         let message = self.message(now, from, words);
-        let then = match asker {
-            Asker::Command(ticket) => Pending::Reply(ticket, Outcome::Created(task)),
-            Asker::Request(ticket) => {
-                let place = if by == Actor::Agent(above) { String::new() } else { format!(" below {above}") };
-                let hint = self.rounds_hint(task);
-                Pending::Respond(ticket, format!("Created task {task} \"{title}\"{place} and started it.{hint}"))
-            }
-            Asker::Round => Pending::Nothing,
-        };
-        let plan = if by == Actor::Person { Plan::of_user() } else { Plan::default() };
-        self.deliver_first(task, message, plan, then);
+        let plan = if origin.actor == Actor::User { Plan::of_user() } else { Plan::default() };
+        self.deliver_first(task, message, plan, origin);
     }
 
     fn place_before(&mut self, parent: TaskId, task: TaskId, before: TaskId) {
@@ -200,12 +157,11 @@ impl Machine {
     pub(super) fn update(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         task: TaskId,
         changes: &Changes,
     ) -> Result<(), Fault> {
-        self.may_change(actor, task)?;
+        let actor = origin.actor;
         let node = self.node(task)?;
         if changes.is_empty() {
             return Err(Fault::user("nothing is to be changed: say what"));
@@ -218,23 +174,12 @@ impl Machine {
                     .hint("say how it does: --recurring reset, or --recurring continue"));
             }
         }
-        if let Actor::Agent(_) = actor
-            && let Some(budget) = changes.budget
-        {
-            self.may_change_budget(node, budget)?;
-        }
         let title = changes.title.as_deref().map(checked_title).transpose()?;
         if let Some(draft) = changes.draft
             && !matches!(node.status, Status::Draft | Status::Pending)
         {
             let word = if draft { "made a draft" } else { "made ready" };
             return Err(Fault::user(format!("a task that is {} cannot be {word}", node.status)));
-        }
-        if changes.recurring.is_some_and(|recurring| recurring != Recurring::None)
-            && !matches!(actor, Actor::Person)
-            && actor != Actor::Agent(self.tree.root_id())
-        {
-            return Err(Fault::user("only the root may make a task recurring"));
         }
         let node = self.tree.edit(task, |node| {
             if let Some(title) = title {
@@ -264,12 +209,12 @@ impl Machine {
             node.updated_at = now;
         })?;
         let title = node.title.clone();
-        if actor == Actor::Person {
-            let detail = describe(changes);
-            self.note_edit(now, task, &title, TreeAction::Updated, &detail);
+        let detail = describe(changes);
+        self.note_edit(now, actor, task, &title, TreeAction::Updated, &detail);
+        if actor.is_told_above() {
             self.tell_agent(now, task, &title, &detail);
         }
-        let then = Then::Settle(asker, Outcome::Done, format!("Updated task {task} \"{title}\"."));
+        let then = Then::Settle(origin, Outcome::Done);
         let plan = self.plan_change(task, was, changes.budget, changes.schedule.clone().unwrap_or_default());
         self.commit([task], then.after_writing(plan));
         Ok(())
@@ -288,16 +233,12 @@ impl Machine {
     pub(super) fn reparent(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         task: TaskId,
         parent: TaskId,
         before: Option<TaskId>,
     ) -> Result<(), Fault> {
-        self.may_change(actor, task)?;
-        if actor != Actor::Agent(parent) {
-            self.may_change(actor, parent)?;
-        }
+        self.node(parent)?;
         let node = self.node(task)?;
         let (title, old) = (node.title.clone(), node.parent);
         self.not_in_between(task)?;
@@ -318,32 +259,24 @@ impl Machine {
         if let Some(before) = before {
             self.place_before(parent, task, before);
         }
-        if actor == Actor::Person {
-            self.note_edit(now, task, &title, TreeAction::Moved, "");
-        }
+        self.note_edit(now, origin.actor, task, &title, TreeAction::Moved, "");
         self.once_saved(Then::Moved(task));
         let changed = [Some(task), Some(parent), old].into_iter().flatten();
-        self.commit(changed, Then::Settle(asker, Outcome::Done, format!("Moved task {task} \"{title}\".")));
+        self.commit(changed, Then::Settle(origin, Outcome::Done));
         Ok(())
     }
 
     pub(super) fn reorder(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         parent: TaskId,
         order: Vec<TaskId>,
     ) -> Result<(), Fault> {
-        if actor != Actor::Agent(parent) {
-            self.may_change(actor, parent)?;
-        }
+        let title = self.node(parent)?.title.clone();
         self.tree.reorder(parent, order)?;
-        if actor == Actor::Person {
-            let title = self.node(parent)?.title.clone();
-            self.note_edit(now, parent, &title, TreeAction::Reordered, "");
-        }
-        self.commit([parent], Then::Settle(asker, Outcome::Done, "The sub tasks are in the new order.".to_owned()));
+        self.note_edit(now, origin.actor, parent, &title, TreeAction::Reordered, "");
+        self.commit([parent], Then::Settle(origin, Outcome::Done));
         Ok(())
     }
 }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use crate::agent::driver::Ending;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
 use crate::config::recurring::{Facts, PlanChange};
-use crate::engine::command::{Command, OnConflict, Outcome};
+use crate::engine::command::{Actor, Command, CommandId, OnConflict, Outcome, RestoredWorktree, SetAside};
 use crate::engine::machine::Approvals;
 use crate::engine::reading::Spot;
 use crate::engine::recall::Recalled;
-use crate::engine::request::Request;
 use crate::engine::review::{Conflict, Extent, How, Landing, Receipt};
 use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Notice;
@@ -25,8 +24,9 @@ use crate::model::work::{Aim, Moving, Rewound};
 use crate::model::{Live, Project};
 use crate::tools::mcp::ToolChange;
 
-/// A number that joins a question with its answer.
-pub type Ticket = u64;
+/// The number of an effect, given by the machine. Joins it with the input that says what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EffectId(pub u64);
 
 /// What the machine is allowed to do, from the settings.
 #[derive(Clone, Debug)]
@@ -96,14 +96,6 @@ pub struct Unapproved {
     pub entry: Vec<String>,
 }
 
-/// Who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Actor {
-    Person,
-    /// The agent of this task.
-    Agent(TaskId),
-}
-
 /// Something that happened.
 #[derive(Debug)]
 pub enum Input {
@@ -112,14 +104,9 @@ pub enum Input {
         sessions: Vec<(TaskId, SessionState)>,
     },
     Command {
-        ticket: Ticket,
+        id: CommandId,
+        actor: Actor,
         command: Command,
-    },
-    /// An agent used one of the tools that concern the tree.
-    Request {
-        ticket: Ticket,
-        task: TaskId,
-        request: Request,
     },
     /// An event is on the disk. All of them come here, of all sessions, in the order of the disk.
     Observed {
@@ -132,17 +119,17 @@ pub enum Input {
     },
     /// An append was carried out; its events were observed before.
     Appended {
-        ticket: Ticket,
+        ticket: EffectId,
     },
     AppendFailed {
-        ticket: Ticket,
+        ticket: EffectId,
         reason: String,
     },
     TreeSaved {
-        ticket: Ticket,
+        ticket: EffectId,
     },
     TreeSaveFailed {
-        ticket: Ticket,
+        ticket: EffectId,
         reason: String,
     },
     /// What a run shows of itself.
@@ -168,29 +155,34 @@ pub enum Input {
         task: TaskId,
         ending: Result<Ending, String>,
     },
-    /// A worktree was put away, or brought back.
+    /// A worktree was put away.
     Cleared {
-        ticket: Ticket,
-        result: Result<String, String>,
+        ticket: EffectId,
+        result: Result<SetAside, String>,
+    },
+    /// A worktree was brought back.
+    Restored {
+        ticket: EffectId,
+        result: Result<RestoredWorktree, String>,
     },
     /// A conversation was copied.
     Copied {
-        ticket: Ticket,
+        ticket: EffectId,
         result: Result<usize, String>,
     },
     /// A job with a task's work is done, or could not be.
     Worked {
-        ticket: Ticket,
+        ticket: EffectId,
         result: Result<Worked, Fault>,
     },
     /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
     Recalled {
-        ticket: Ticket,
+        ticket: EffectId,
         result: Result<Vec<Recalled>, String>,
     },
     /// What the user decided is in the settings, or could not be written.
     Decided {
-        ticket: Ticket,
+        ticket: EffectId,
         result: Result<(), String>,
     },
     Timer {
@@ -204,7 +196,7 @@ pub enum Input {
     },
     /// The files of recurring tasks are as they were to be, or not. The hash is that of a file that was written.
     WrittenDown {
-        ticket: Ticket,
+        ticket: EffectId,
         result: Result<Option<String>, String>,
     },
     /// Another project's root says something.
@@ -247,19 +239,19 @@ pub enum Timer {
 pub enum Effect {
     /// Append, and answer with [`Input::Appended`] or [`Input::AppendFailed`].
     Append {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         bodies: Vec<Body>,
     },
     /// As [`Effect::Append`], unless the session has the message already in what came after `since`.
     SendOnce {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         message: Box<Message>,
         since: EventId,
     },
     SaveTree {
-        ticket: Ticket,
+        ticket: EffectId,
         tree: Arc<Tree>,
     },
     Launch(Box<LaunchOrder>),
@@ -293,26 +285,26 @@ pub enum Effect {
     },
     /// Archive a worktree's work, then take it away. Answered by [`Input::Cleared`].
     Clear {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         place: Place,
         branch: BranchFate,
     },
-    /// Bring a worktree back. Answered by [`Input::Cleared`].
+    /// Bring a worktree back. Answered by [`Input::Restored`].
     Restore {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         place: Place,
     },
     /// Look for a task that is not in the tree, with what was below it. Answered by [`Input::Recalled`].
     Recall {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         known: BTreeSet<TaskId>,
     },
     /// Copy a conversation. Answered by [`Input::Copied`].
     Copy {
-        ticket: Ticket,
+        ticket: EffectId,
         from: TaskId,
         to: TaskId,
         title: String,
@@ -320,19 +312,19 @@ pub enum Effect {
     },
     /// Do something with a task's work. Answered by [`Input::Worked`].
     Work {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         job: Box<Job>,
     },
     /// Make the files of recurring tasks say what the tree says. Answered by [`Input::WrittenDown`].
     WriteDown {
-        ticket: Ticket,
+        ticket: EffectId,
         change: PlanChange,
     },
     /// Write down what the user decided, and do what follows from it outside of the machine. Answered by
     /// [`Input::Decided`].
     Decide {
-        ticket: Ticket,
+        ticket: EffectId,
         /// The task whose question it was.
         task: TaskId,
         approval: Approval,
@@ -348,13 +340,8 @@ pub enum Effect {
     },
     /// The answer to a command.
     Reply {
-        ticket: Ticket,
+        id: CommandId,
         result: Result<Outcome, Fault>,
-    },
-    /// The answer to an agent's request: what its model reads.
-    Respond {
-        ticket: Ticket,
-        result: Result<String, String>,
     },
     Notify(Notice),
     /// Everything is stopped and kept.

@@ -1,10 +1,10 @@
 //! Reviews: a round of comments on its way to an agent, and work that waits to be looked at before it counts as done.
 
 use crate::base::{AskId, EventId, Fault, TaskId, Timestamp, text};
-use crate::engine::command::{OnConflict, Outcome};
+use crate::engine::command::{CommandId, OnConflict, Outcome};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::working::Waiting;
-use crate::engine::machine::{Effect, Job, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, Job, Machine, Pending};
 use crate::engine::review::{Comment, Goal, How, Round};
 use crate::engine::snapshot::DiffStat;
 use crate::model::ask::{ChoiceId, Subject};
@@ -17,7 +17,7 @@ impl Machine {
     pub(super) fn review(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         comments: Vec<Comment>,
         words: String,
@@ -25,14 +25,14 @@ impl Machine {
     ) -> Result<(), Fault> {
         self.node(task)?;
         let with = self.withdraw_review(task, "the person had comments");
-        self.send_round(now, ticket, task, comments, words, state, with)
+        self.send_round(now, command, task, comments, words, state, with)
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are the parts of a round")]
     fn send_round(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         comments: Vec<Comment>,
         words: String,
@@ -46,9 +46,9 @@ impl Machine {
         let mut message = self.message(now, Source::User, "");
         let round = Round { comments, words, state, message: message.id };
         message.body = format!("I have looked at your work.\n\n{round}");
-        let outcome = Outcome::Sent(message.id);
+        let outcome = self.sent(task, message.id);
         with.push(Work::Reviewed { round }.into());
-        self.deliver_with(task, with, message, Plan::of_user(), Pending::Reply(ticket, outcome));
+        self.deliver_with(task, with, message, Plan::of_user(), Pending::Reply(command, outcome));
         Ok(())
     }
 
@@ -124,17 +124,17 @@ impl Machine {
     pub(super) fn answer_review(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         ask: &Ask,
         answer: Answer,
     ) -> Result<(), Fault> {
         match ask.chosen(&answer) {
             Some(ChoiceId::Merge) => {
-                self.merge(ticket, task, Goal::Above, How::Merge, OnConflict::Refuse, Some((ask.id, answer)))
+                self.merge(command, task, Goal::Above, How::Merge, OnConflict::Refuse, Some((ask.id, answer)))
             }
             Some(_) => {
-                self.approve_with(now, ticket, task, (ask.id, answer), Vec::new(), Outcome::Done);
+                self.approve_with(now, command, task, (ask.id, answer), Vec::new(), Outcome::Done);
                 Ok(())
             }
             None => {
@@ -142,7 +142,7 @@ impl Machine {
                 let words = answer.text.clone();
                 let answered = AskAnswered { id, answer }.into();
                 let acted_on = AskWithdrawn { id, reason: "the comments were sent to the agent".to_owned() }.into();
-                self.send_round(now, ticket, task, Vec::new(), words, None, vec![answered, acted_on])
+                self.send_round(now, command, task, Vec::new(), words, None, vec![answered, acted_on])
             }
         }
     }

@@ -2,11 +2,11 @@
 //! a crash finds; the conversation and the word on how it ended follow in one append.
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp, TurnId};
-use crate::engine::command::{Draft, Outcome, Start};
+use crate::engine::command::{Actor, Begun, CommandId, Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::working::Waiting;
-use crate::engine::machine::{Actor, Asker, Effect, GoBack, Job, Machine, Pending, Ticket, Went};
+use crate::engine::machine::{Effect, GoBack, Job, Machine, Origin, Pending, Went};
 use crate::engine::review::Extent;
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MoveReason, RunEnded, Snapshot};
@@ -18,7 +18,7 @@ use crate::model::work::{Aim, Rewound, Work};
 #[derive(Clone, Debug)]
 pub(in crate::engine::machine) struct Return {
     /// Nobody waits for one that is finished after a crash.
-    pub(super) ticket: Option<Ticket>,
+    pub(super) command: Option<CommandId>,
     pub(super) task: TaskId,
     aim: Aim,
     extent: Extent,
@@ -38,7 +38,7 @@ impl Return {
 /// A task that is made to continue another.
 #[derive(Clone, Debug)]
 pub(in crate::engine::machine) struct Forking {
-    pub(super) ticket: Ticket,
+    pub(super) command: CommandId,
     from: TaskId,
     pub(super) to: TaskId,
     at: Option<TurnId>,
@@ -48,25 +48,25 @@ pub(in crate::engine::machine) struct Forking {
 impl Machine {
     pub(super) fn rewind(
         &mut self,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         to: Option<TurnId>,
         extent: Extent,
     ) -> Result<(), Fault> {
-        self.go_back(Some(ticket), task, Aim::After(to), extent, None)
+        self.go_back(Some(command), task, Aim::After(to), extent, None)
     }
 
-    pub(super) fn redo(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn redo(&mut self, command: CommandId, task: TaskId) -> Result<(), Fault> {
         self.node(task)?;
         let Some(rewound) = self.state(task).and_then(|state| state.work.rewound.clone()) else {
             return Err(Fault::user("there is nothing to redo: no rewind, or the task has gone on since"));
         };
-        self.go_back(Some(ticket), task, Aim::Redo, rewound.extent, None)
+        self.go_back(Some(command), task, Aim::Redo, rewound.extent, None)
     }
 
     pub(super) fn resend(
         &mut self,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         message: MessageId,
         text: String,
@@ -79,12 +79,12 @@ impl Machine {
             return Err(Fault::user("the agent has not read this message yet").hint("take it back instead"));
         }
         let extent = if extent.has_files() { Extent::Both } else { Extent::Conversation };
-        self.go_back(Some(ticket), task, Aim::Before(message), extent, Some(text))
+        self.go_back(Some(command), task, Aim::Before(message), extent, Some(text))
     }
 
     fn go_back(
         &mut self,
-        ticket: Option<Ticket>,
+        command: Option<CommandId>,
         task: TaskId,
         aim: Aim,
         extent: Extent,
@@ -98,7 +98,7 @@ impl Machine {
         let state = self.state(task);
         let rewound = state.and_then(|state| state.work.rewound.clone()).filter(|_| aim == Aim::Redo);
         let begun = state.and_then(|state| state.work.moving.clone());
-        let back = Return { ticket, task, aim, extent, words: words.clone(), sent: None, status: None };
+        let back = Return { command, task, aim, extent, words: words.clone(), sent: None, status: None };
         let job = GoBack { spot, aim, extent, words, rewound, begun };
         self.start_job(task, Job::GoBack(job), Waiting::Return(back));
         Ok(())
@@ -189,17 +189,9 @@ impl Machine {
     pub(super) fn returned(&mut self, now: Timestamp, back: &Return) {
         let task = back.task;
         let outcome = match (back.sent, back.aim) {
-            (Some(message), _) => Outcome::Sent(message),
-            (None, Aim::Redo) => Outcome::Noted("everything is where it was before the rewind".to_owned()),
-            (None, Aim::After(_) | Aim::Before(_)) => {
-                let (what, them) = match back.extent {
-                    Extent::Conversation => ("the conversation is", "it"),
-                    Extent::Files => ("the files are", "them"),
-                    Extent::Both => ("conversation and files are", "them"),
-                };
-                let short = task.short();
-                Outcome::Noted(format!("{what} back; `mxd rewind {short} --redo` takes {them} forth again"))
-            }
+            (Some(message), _) => self.sent(task, message),
+            (None, Aim::Redo) => Outcome::Redone,
+            (None, Aim::After(_) | Aim::Before(_)) => Outcome::Rewound { task, extent: back.extent },
         };
         let status = back.status.filter(|status| match status {
             // A redo makes a verdict count again only if its end is what the conversation ends with.
@@ -208,13 +200,13 @@ impl Machine {
             Status::InProgress => true,
             Status::Draft | Status::Pending | Status::Closed => false,
         });
-        let Some(status) = status else { return self.settle_work(now, back.ticket, task, Ok(outcome)) };
+        let Some(status) = status else { return self.settle_work(now, back.command, task, Ok(outcome)) };
         let _ = self.tree.edit(task, |node| {
             node.status = status;
             node.updated_at = now;
         });
-        let then = match back.ticket {
-            Some(ticket) => Then::Settle(Asker::Command(ticket), outcome, String::new()),
+        let then = match back.command {
+            Some(command) => Then::Settle(Origin { actor: Actor::User, command: Some(command) }, outcome),
             None => Then::Completed(task),
         };
         self.commit([task], then);
@@ -234,7 +226,7 @@ impl Machine {
     pub(super) fn fork_at(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         at: Option<TurnId>,
         draft: Draft,
@@ -255,7 +247,7 @@ impl Machine {
         let description =
             if draft.description.trim().is_empty() { node.description.clone() } else { draft.description.clone() };
         let draft = Draft { title, description, ..draft };
-        let to = self.add_task(now, Actor::Person, parent, None, &draft, start)?;
+        let to = self.add_task(now, Actor::User, parent, None, &draft, start)?;
         if let Some((branch, worktree)) = self.tree.get(to).map(|node| self.new_spot(node)) {
             let _ = self.tree.edit(to, |node| {
                 node.branch = Some(branch);
@@ -264,7 +256,7 @@ impl Machine {
             });
         }
         self.life(to).edited = true;
-        self.commit([to, parent], Then::Fork(Box::new(Forking { ticket, from: task, to, at, start })));
+        self.commit([to, parent], Then::Fork(Box::new(Forking { command, from: task, to, at, start })));
         Ok(())
     }
 
@@ -284,21 +276,21 @@ impl Machine {
     }
 
     pub(super) fn forked(&mut self, now: Timestamp, forking: &Forking) {
-        let Forking { ticket, to, start, .. } = *forking;
+        let Forking { command, to, start, .. } = *forking;
         match start {
             Start::Now => {
                 self.let_go(now, &[to]);
                 let message = self.message(now, Source::BeginFork, BEGIN_FORK);
-                let then = Pending::Reply(ticket, Outcome::Created(to));
-                self.deliver_first(to, message, Plan::of_user(), then);
+                let origin = Origin { actor: Actor::User, command: Some(command) };
+                self.deliver_first(to, message, Plan::of_user(), origin);
             }
-            Start::Later | Start::Draft => self.settle_work(now, Some(ticket), to, Ok(Outcome::Created(to))),
+            Start::Later | Start::Draft => self.settle_work(now, Some(command), to, Ok(self.created(to, Begun::No))),
         }
     }
 
     /// The copy could not be made: there is no task without one.
     pub(super) fn not_forked(&mut self, now: Timestamp, forking: &Forking, fault: Fault) {
-        self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
+        self.out.push(Effect::Reply { id: forking.command, result: Err(fault) });
         self.unmake(now, forking.to);
     }
 

@@ -7,11 +7,10 @@ use std::collections::BTreeSet;
 
 use crate::base::{TaskId, Timestamp};
 use crate::config::recurring::{Edit, Facts, PlanChange, Schedule};
-use crate::engine::command::Outcome;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Actor, Asker, Effect, Life, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, EffectId, Life, Machine, Origin, Pending};
 use crate::engine::update::{Level, Notice};
 use crate::model::ask::Approval;
 use crate::model::fold::SessionState;
@@ -46,8 +45,8 @@ impl Machine {
         self.bring_up_to_date(now, task, facts);
         match facts.mode {
             Recurring::Reset => {
-                if let Err(fault) = self.reset(now, Asker::Round, Actor::Agent(self.tree.root_id()), task) {
-                    self.refuse(Asker::Round, fault);
+                if let Err(fault) = self.reset(now, Origin::ENGINE, task) {
+                    self.refuse(Origin::ENGINE, fault);
                 }
             }
             Recurring::Continue | Recurring::None => {
@@ -79,9 +78,7 @@ impl Machine {
 
     /// Saves that a round has begun, then says so to the task.
     pub(super) fn begin_round(&mut self, task: TaskId) {
-        let root = self.tree.root_id();
-        let begin = Then::Begin { asker: Asker::Round, task, above: root, by: Actor::Agent(root) };
-        self.commit([task], begin);
+        self.commit([task], Then::Begin { origin: Origin::ENGINE, task });
     }
 
     /// Returns what is said to a task when a round of it begins.
@@ -106,9 +103,8 @@ impl Machine {
                 && !self.lives.get(&node.id).is_some_and(is_told)
         };
         let begun: Vec<TaskId> = self.tree.all().filter(begun).map(|node| node.id).collect();
-        let root = self.tree.root_id();
         for task in begun {
-            self.begin_work(now, Asker::Round, task, root, Actor::Agent(root));
+            self.begin_work(now, Origin::ENGINE, task);
         }
     }
 
@@ -118,11 +114,11 @@ impl Machine {
         let root = self.tree.root_id();
         let title = match checked_title(&facts.title) {
             Ok(title) => title,
-            Err(fault) => return self.refuse(Asker::Round, fault),
+            Err(fault) => return self.refuse(Origin::ENGINE, fault),
         };
         let profile = match self.profiles.choose(facts.profile.as_deref()) {
             Ok(profile) => profile.full_name(),
-            Err(fault) => return self.refuse(Asker::Round, fault),
+            Err(fault) => return self.refuse(Origin::ENGINE, fault),
         };
         let node = TaskNode {
             description: facts.description.clone(),
@@ -133,16 +129,16 @@ impl Machine {
             ..TaskNode::new(task, title.clone(), profile, now)
         };
         if let Err(error) = self.tree.insert(node, root) {
-            return self.refuse(Asker::Round, error.into());
+            return self.refuse(Origin::ENGINE, error.into());
         }
         // The id may have had a conversation before: in this clone it was deleted, and now it is back.
         self.lives.insert(task, Life { state: session, ..Life::default() });
-        let words = format!(
+        let text = format!(
             "the repository has a recurring task that is new here, \"{title}\": it is a draft until you make it ready: \
              `mxd task edit {} --draft false`",
             task.short()
         );
-        self.commit([task, root], Then::Settle(Asker::Round, Outcome::Created(task), words));
+        self.commit([task, root], Then::Notify(Notice { level: Level::Info, text, task: None }));
     }
 
     /// The file says what the task is. Its budget is for one round: what the others cost is not counted against it.
@@ -206,7 +202,7 @@ impl Machine {
     }
 
     /// Goes on once the file of a recurring task is as the tree has it.
-    pub(super) fn written_down(&mut self, now: Timestamp, ticket: Ticket, result: Result<Option<String>, String>) {
+    pub(super) fn written_down(&mut self, now: Timestamp, ticket: EffectId, result: Result<Option<String>, String>) {
         let Some(Pending::WriteDown(then)) = self.pending.remove(&ticket) else { return };
         match result {
             // What the user, or the root, wrote through us needs no further word.
@@ -218,17 +214,6 @@ impl Machine {
             }
         }
         self.saved(now, *then);
-    }
-
-    /// Says to an agent that made a recurring task how it comes round.
-    pub(super) fn rounds_hint(&self, task: TaskId) -> String {
-        match self.tree.get(task).map(|node| node.recurring) {
-            None | Some(Recurring::None) => String::new(),
-            Some(Recurring::Reset | Recurring::Continue) => format!(
-                " It is written down in .mxd/tasks/{task}.json: commit that file. Without times in it (\"every\" or \
-                 \"cron\") it comes round when you send it a message."
-            ),
-        }
     }
 }
 

@@ -325,7 +325,7 @@ impl Life {
     /// Returns what the person said about the setup hook, if nothing has been done since.
     fn hook(&self) -> Hook {
         let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind() == AskKind::SetupHook);
-        answers.next_back().map(|decision| super::asking::hook(decision)).unwrap_or_default()
+        answers.next_back().map(super::asking::hook).unwrap_or_default()
     }
 }
 

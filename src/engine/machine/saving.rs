@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::PlanChange;
 use crate::engine::command::Outcome;
-use crate::engine::machine::{Asker, Effect, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, EffectId, Machine, Origin, Pending};
 use crate::engine::update::{Level, Notice};
 use crate::model::event::TaskChanged;
 use crate::model::tree::Tree;
@@ -24,7 +24,7 @@ pub(super) struct Saves {
 /// A tree that is being saved, and what waits for it.
 #[derive(Debug)]
 struct InFlight {
-    ticket: Ticket,
+    ticket: EffectId,
     tree: Arc<Tree>,
     then: Vec<Then>,
     changed: BTreeSet<TaskId>,
@@ -33,7 +33,9 @@ struct InFlight {
 /// What happens once the tree is on the disk.
 #[derive(Debug)]
 pub(super) enum Then {
-    Settle(Asker, Outcome, String),
+    Settle(Origin, Outcome),
+    /// Tell the user.
+    Notify(Notice),
     Launch(TaskId),
     /// A completion is through: look whether the task has something to do.
     Completed(TaskId),
@@ -51,10 +53,8 @@ pub(super) enum Then {
     },
     /// A message that must not be sent before the tree knows its task.
     Begin {
-        asker: Asker,
+        origin: Origin,
         task: TaskId,
-        above: TaskId,
-        by: crate::engine::machine::Actor,
     },
 }
 
@@ -110,7 +110,7 @@ impl Machine {
         self.out.push(Effect::SaveTree { ticket, tree });
     }
 
-    pub(super) fn tree_saved(&mut self, now: Timestamp, ticket: Ticket) {
+    pub(super) fn tree_saved(&mut self, now: Timestamp, ticket: EffectId) {
         let Some(InFlight { tree, then, changed, .. }) = self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
         else {
             return;
@@ -131,7 +131,8 @@ impl Machine {
 
     pub(super) fn saved(&mut self, now: Timestamp, then: Then) {
         match then {
-            Then::Settle(asker, outcome, words) => self.settle(asker, outcome, words),
+            Then::Settle(origin, outcome) => self.settle(origin, outcome),
+            Then::Notify(notice) => self.out.push(Effect::Notify(notice)),
             Then::Launch(task) => self.launch(now, task),
             Then::Completed(task) => {
                 self.life(task).closing = None;
@@ -144,7 +145,7 @@ impl Machine {
             Then::Removed(tasks) => self.forget(&tasks),
             Then::Fork(forking) => self.fork_work(*forking),
             Then::Forked(forking) => self.forked(now, &forking),
-            Then::Begin { asker, task, above, by } => self.begin_work(now, asker, task, above, by),
+            Then::Begin { origin, task } => self.begin_work(now, origin, task),
             Then::WriteDown { change, then } => {
                 let ticket = self.number();
                 self.pending.insert(ticket, Pending::WriteDown(then));
@@ -154,7 +155,7 @@ impl Machine {
     }
 
     /// Goes back to what the disk has. Whoever waited is told.
-    pub(super) fn tree_save_failed(&mut self, now: Timestamp, ticket: Ticket, reason: &str) {
+    pub(super) fn tree_save_failed(&mut self, now: Timestamp, ticket: EffectId, reason: &str) {
         let Some(InFlight { mut then, mut changed, .. }) =
             self.saves.in_flight.take_if(|saving| saving.ticket == ticket)
         else {
@@ -173,8 +174,11 @@ impl Machine {
 
     fn unsaved(&mut self, now: Timestamp, then: Then, text: &str) {
         match then {
-            Then::Settle(asker, ..) | Then::Begin { asker, .. } => {
-                self.refuse(asker, Fault::environment(format!("nothing was changed: {text}")));
+            Then::Settle(origin, _) | Then::Begin { origin, .. } => {
+                self.refuse(origin, Fault::environment(format!("nothing was changed: {text}")));
+            }
+            Then::Notify(_) => {
+                self.refuse(Origin::ENGINE, Fault::environment(format!("nothing was changed: {text}")));
             }
             Then::Launch(task) => self.not_launched(now, task),
             Then::Completed(task) => {
@@ -188,7 +192,7 @@ impl Machine {
             // A whole one that nobody knows to be whole is undone at the next start.
             Then::Fork(forking) | Then::Forked(forking) => {
                 let fault = Fault::environment(format!("nothing was changed: {text}"));
-                self.out.push(Effect::Reply { ticket: forking.ticket, result: Err(fault) });
+                self.out.push(Effect::Reply { id: forking.command, result: Err(fault) });
             }
             Then::Removed(tasks) => self.let_go(now, &tasks),
             Then::WriteDown { then, .. } => self.unsaved(now, *then, text),

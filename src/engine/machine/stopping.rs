@@ -1,10 +1,10 @@
 //! Stopping: one turn, one run, a subtree, everything. Tasks stay in progress; nothing is lost.
 
-use crate::base::{Fault, TaskId, Timestamp, text};
-use crate::engine::command::{Outcome, StopScope};
+use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::command::{Actor, CommandId, Outcome, StopScope};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Run;
-use crate::engine::machine::{Actor, Effect, Life, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, Life, Machine, Pending};
 use crate::model::AskKind;
 use crate::model::event::{Exit, InterruptReason, RunEnded};
 use crate::model::fold::SessionState;
@@ -17,22 +17,22 @@ impl Machine {
         self.lives.get(&task).is_some_and(|life| matches!(life.run, Some(Run::Alive { .. })))
     }
 
-    pub(super) fn interrupt(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
-        self.pass_on(ticket, task, Effect::Interrupt { task })
+    pub(super) fn interrupt(&mut self, id: CommandId, task: TaskId) -> Result<(), Fault> {
+        self.pass_on(id, task, Effect::Interrupt { task })
     }
 
     /// Passes something on to a run, if there is one.
-    pub(super) fn pass_on(&mut self, ticket: Ticket, task: TaskId, effect: Effect) -> Result<(), Fault> {
+    pub(super) fn pass_on(&mut self, id: CommandId, task: TaskId, effect: Effect) -> Result<(), Fault> {
         self.node(task)?;
         if !self.is_alive(task) {
             return Err(Fault::user("no agent is at work on this task"));
         }
         self.out.push(effect);
-        self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+        self.out.push(Effect::Reply { id, result: Ok(Outcome::Done) });
         Ok(())
     }
 
-    pub(super) fn stop(&mut self, now: Timestamp, ticket: Ticket, scope: StopScope) -> Result<(), Fault> {
+    pub(super) fn stop(&mut self, now: Timestamp, id: CommandId, actor: Actor, scope: StopScope) -> Result<(), Fault> {
         let tasks: Vec<TaskId> = match scope {
             StopScope::Task(task) => vec![self.node(task)?.id],
             StopScope::Subtree(task) => {
@@ -41,43 +41,17 @@ impl Machine {
             }
             StopScope::All => self.tree.all().map(|node| node.id).collect(),
         };
-        let mut stopped = 0;
+        let mut agents = 0;
         for task in &tasks {
             let ended = self.stop_run(*task, &InterruptReason::Stopped)
                 || (scope != StopScope::All && self.stop_sleeper(*task));
-            stopped += usize::from(ended);
+            agents += usize::from(ended);
         }
-        if let (StopScope::Task(task) | StopScope::Subtree(task), 1..) = (scope, stopped) {
+        if let (StopScope::Task(task) | StopScope::Subtree(task), 1..) = (scope, agents) {
             let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
-            self.note_edit(now, task, &title, TreeAction::Stopped, "");
+            self.note_edit(now, actor, task, &title, TreeAction::Stopped, "");
         }
-        let outcome = match stopped {
-            0 => Outcome::Noted("nothing was at work".to_owned()),
-            1 => Outcome::Noted("stopped".to_owned()),
-            count => Outcome::Noted(format!("stopped {count} agents")),
-        };
-        self.out.push(Effect::Reply { ticket, result: Ok(outcome) });
-        Ok(())
-    }
-
-    /// An agent stops the agents of a task below its own, and of everything below that.
-    pub(super) fn stop_below(&mut self, ticket: Ticket, actor: Actor, task: TaskId) -> Result<(), Fault> {
-        self.may_change(actor, task)?;
-        let tasks: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
-        let mut stopped = 0;
-        for task in tasks {
-            let ended = self.stop_run(task, &InterruptReason::Stopped) || self.stop_sleeper(task);
-            stopped += usize::from(ended);
-        }
-        let title = self.named(task);
-        let words = match stopped {
-            0 => format!("Nothing was at work in {title}."),
-            count => format!(
-                "Stopped {title}: {}. A message wakes it again; close_task puts it away.",
-                text::count(count, "agent", "agents")
-            ),
-        };
-        self.out.push(Effect::Respond { ticket, result: Ok(words) });
+        self.out.push(Effect::Reply { id, result: Ok(Outcome::Stopped { agents }) });
         Ok(())
     }
 
@@ -174,7 +148,7 @@ impl Machine {
     }
 
     /// Lets a task work: one that was stopped, one that failed, one that has not begun.
-    pub(super) fn resume(&mut self, now: Timestamp, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn resume(&mut self, now: Timestamp, id: CommandId, task: TaskId) -> Result<(), Fault> {
         let node = self.node(task)?;
         if self.is_alive(task) && !self.is_being_stopped(task) {
             return Err(Fault::user("this task is at work already"));
@@ -186,11 +160,11 @@ impl Machine {
             }
         };
         let message = self.message(now, from, words);
-        self.deliver(task, message, Plan::of_user(), Pending::Reply(ticket, Outcome::Done));
+        self.deliver(task, message, Plan::of_user(), Pending::Reply(id, Outcome::Done));
         Ok(())
     }
 
-    pub(super) fn quit(&mut self, ticket: Ticket) {
+    pub(super) fn quit(&mut self, id: CommandId) {
         self.quitting = true;
         self.drop_deferred();
         self.queue.clear();
@@ -198,7 +172,7 @@ impl Machine {
         for task in tasks {
             self.stop_run(task, &InterruptReason::Quit);
         }
-        self.out.push(Effect::Reply { ticket, result: Ok(Outcome::Done) });
+        self.out.push(Effect::Reply { id, result: Ok(Outcome::Done) });
     }
 
     /// Says that it is over, once it is.

@@ -2,34 +2,47 @@
 //! turn of an agent. Whoever wants more waits for the user, who is asked once and not again after a refusal.
 
 use crate::base::{Fault, TaskId, Timestamp, text};
+use crate::engine::command::CommandId;
+use crate::engine::machine::authority::Permission;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Machine, Pending, Ticket};
+use crate::engine::machine::{Effect, Machine, Pending};
 use crate::model::ask::{ChoiceId, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Grant, Granted};
 use crate::model::message::Source;
 use crate::model::task::Status;
 use crate::model::{Answer, Ask, AskKind};
 
-/// Why an agent cannot create a task now.
-enum Reached {
-    Open { limit: usize },
-    Turn { limit: u32 },
+/// A limit that keeps an agent from creating a task now.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TaskLimit {
+    /// So many tasks are open in the project.
+    Open(usize),
+    /// The agent has created so many in this turn.
+    Turn(u32),
+}
+
+impl TaskLimit {
+    /// Returns what an agent is told that the user has been asked.
+    fn asked(self) -> Fault {
+        Fault::user(format!(
+            "Not created: {}, and that is the limit. The user has been asked whether to allow more. Do not try again: call \
+             yield and wait for the answer, or do the work without another task.",
+            self.words()
+        ))
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Open(limit) => format!("{} are open in this project", text::count(limit, "task", "tasks")),
+            Self::Turn(limit) => {
+                format!("you created {} in this turn", text::count(limit as usize, "task", "tasks"))
+            }
+        }
+    }
 }
 
 impl Machine {
-    /// Refuses to create a task below one that is neither the agent's own nor below it.
-    pub(super) fn is_inside(&self, own: TaskId, parent: TaskId) -> Result<(), Fault> {
-        self.node(parent)?;
-        if parent == own || self.tree.ancestors(parent).any(|above| above.id == own) {
-            return Ok(());
-        }
-        Err(Fault::user(format!(
-            "task {parent} is not yours and not below yours: you create tasks in your own sub tree"
-        ))
-        .hint("tell the task above what is needed: send_message"))
-    }
-
     fn open_tasks(&self) -> usize {
         self.tree.walk(self.tree.root_id()).skip(1).filter(|node| node.status != Status::Closed).count()
     }
@@ -40,55 +53,46 @@ impl Machine {
         granted.max(self.limits.max_tasks) as usize
     }
 
-    fn reached(&self, own: TaskId) -> Option<Reached> {
+    fn reached_limit(&self, own: TaskId) -> Option<TaskLimit> {
         let limit = self.task_allowance();
         if self.open_tasks() >= limit {
-            return Some(Reached::Open { limit });
+            return Some(TaskLimit::Open(limit));
         }
         let created = self.lives.get(&own).map_or(0, |life| life.created);
         let limit = self.limits.max_tasks_per_turn;
-        (created >= limit).then_some(Reached::Turn { limit })
+        (created >= limit).then_some(TaskLimit::Turn(limit))
     }
 
-    /// Tells whether the agent of `own` may create a task. If it has to wait for the user, it is told so here.
-    pub(super) fn may_create(&mut self, ticket: Ticket, own: TaskId) -> bool {
-        let Some(reached) = self.reached(own) else { return true };
-        let said = match &reached {
-            Reached::Open { limit } => format!("{} are open in this project", text::count(*limit, "task", "tasks")),
-            Reached::Turn { limit } => {
-                format!("you created {} in this turn", text::count(*limit as usize, "task", "tasks"))
-            }
-        };
-        let state = self.lives.get(&own).map(|life| &life.state);
-        let is_refused = state.is_some_and(|state| state.grants.no_more_tasks);
-        let is_asked = state.is_some_and(|state| state.asks.iter().any(|ask| ask.kind() == AskKind::TaskLimit));
-        let waits = format!(
-            "Not created: {said}, and that is the limit. The user has been asked whether to allow more. Do not try again: call \
-             yield and wait for the answer, or do the work without another task."
-        );
-        if is_refused {
-            let words = format!(
-                "Not created: {said}, and the user refused more. Do not try again: work with the tasks there are, close those \
-                 that are done, or do the work yourself."
-            );
-            self.out.push(Effect::Respond { ticket, result: Err(words) });
-        } else if is_asked || std::mem::replace(&mut self.life(own).asks_for_tasks, true) {
-            self.out.push(Effect::Respond { ticket, result: Err(waits) });
-        } else {
-            let ask = self.task_limit_ask(own, &reached);
-            self.append(own, vec![ask.into()], Pending::TaskLimit(own, ticket, waits));
+    /// Decides whether the agent of `own` may create one more task, or the user has to be asked.
+    pub(super) fn check_task_limit(&self, own: TaskId) -> Result<Permission, Fault> {
+        let Some(limit) = self.reached_limit(own) else { return Ok(Permission::Granted) };
+        let Some(life) = self.lives.get(&own) else { return Ok(Permission::AskUser { own, limit }) };
+        if life.state.grants.no_more_tasks {
+            return Err(Fault::user(format!(
+                "Not created: {}, and the user refused more. Do not try again: work with the tasks there are, close those \
+                 that are done, or do the work yourself.",
+                limit.words()
+            )));
         }
-        false
+        let is_asked = life.asks_for_tasks || life.state.asks.iter().any(|ask| ask.kind() == AskKind::TaskLimit);
+        if is_asked { Err(limit.asked()) } else { Ok(Permission::AskUser { own, limit }) }
     }
 
-    fn task_limit_ask(&self, own: TaskId, reached: &Reached) -> Ask {
+    /// Asks the user whether an agent may create more tasks.
+    pub(super) fn ask_for_tasks(&mut self, id: CommandId, own: TaskId, limit: TaskLimit) {
+        self.life(own).asks_for_tasks = true;
+        let ask = self.task_limit_ask(own, limit);
+        self.append(own, vec![ask.into()], Pending::TaskLimit(own, id, limit.asked()));
+    }
+
+    fn task_limit_ask(&self, own: TaskId, limit: TaskLimit) -> Ask {
         let title = self.tree.get(own).map(|node| node.title.clone()).unwrap_or_default();
-        let (question, setting) = match reached {
-            Reached::Open { limit } => {
+        let (question, setting) = match limit {
+            TaskLimit::Open(limit) => {
                 (format!("\"{title}\" wants to create a task, and {limit} are open. Allow more?"), "maxTasks")
             }
-            Reached::Turn { limit } => {
-                let created = text::count(*limit as usize, "task", "tasks");
+            TaskLimit::Turn(limit) => {
+                let created = text::count(limit as usize, "task", "tasks");
                 (format!("\"{title}\" created {created} in one turn and wants more. Allow it?"), "maxTasksPerTurn")
             }
         };
@@ -103,16 +107,16 @@ impl Machine {
     }
 
     /// The question is on the disk, or could not be put there: the agent is told.
-    pub(super) fn task_limit_asked(&mut self, task: TaskId, ticket: Ticket, words: String) {
+    pub(super) fn task_limit_asked(&mut self, task: TaskId, id: CommandId, fault: Fault) {
         self.life(task).asks_for_tasks = false;
-        self.out.push(Effect::Respond { ticket, result: Err(words) });
+        self.out.push(Effect::Reply { id, result: Err(fault) });
     }
 
     /// Takes the user's answer in and tells the agent.
     pub(super) fn answer_task_limit(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         ask: &Ask,
         answer: Answer,
@@ -140,7 +144,7 @@ impl Machine {
             AskWithdrawn { id, reason: "the answer was sent to the agent".to_owned() }.into(),
         ];
         let plan = Plan { line: Place::First, ..Plan::default() };
-        let then = Pending::Answer { task, ask: id, ticket: Some(ticket) };
+        let then = Pending::Answer { task, ask: id, command: Some(command) };
         self.deliver_with(task, bodies, message, plan, then);
     }
 }

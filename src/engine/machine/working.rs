@@ -5,10 +5,10 @@ mod conflicts;
 mod merging;
 
 use crate::base::{Fault, TaskId, Timestamp, text};
-use crate::engine::command::Outcome;
+use crate::engine::command::{CommandId, Outcome};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::rewinding::{Forking, Return};
-use crate::engine::machine::{Effect, Job, Machine, Pending, Ticket, Worked};
+use crate::engine::machine::{Effect, EffectId, Job, Machine, Pending, Worked};
 use crate::engine::review::Receipt;
 use crate::model::event::Body;
 use crate::model::message::Source;
@@ -19,18 +19,18 @@ use merging::Merging;
 #[derive(Debug)]
 pub(in crate::engine::machine) enum Waiting {
     Verify {
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
     },
     Merge(Merging),
     Undo {
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         /// Who works where files are written meanwhile.
         host: Option<TaskId>,
     },
     CatchUp {
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         target: String,
     },
@@ -41,7 +41,7 @@ pub(in crate::engine::machine) enum Waiting {
     },
     /// Its event is on the way to the disk: then whoever asked is answered, and the task let go.
     Kept {
-        ticket: Option<Ticket>,
+        command: Option<CommandId>,
         task: TaskId,
         outcome: Outcome,
     },
@@ -61,14 +61,14 @@ impl Waiting {
         }
     }
 
-    fn ticket(&self) -> Option<Ticket> {
+    fn command(&self) -> Option<CommandId> {
         match self {
-            Self::Verify { ticket, .. } | Self::Undo { ticket, .. } | Self::CatchUp { ticket, .. } => Some(*ticket),
-            Self::Merge(merging) => Some(merging.ticket),
-            Self::Return(back) => back.ticket,
-            Self::Fork(forking) => Some(forking.ticket),
+            Self::Verify { command, .. } | Self::Undo { command, .. } | Self::CatchUp { command, .. } => Some(*command),
+            Self::Merge(merging) => Some(merging.command),
+            Self::Return(back) => back.command,
+            Self::Fork(forking) => Some(forking.command),
             Self::Measure { .. } => None,
-            Self::Kept { ticket, .. } => *ticket,
+            Self::Kept { command, .. } => *command,
         }
     }
 }
@@ -91,7 +91,7 @@ impl Machine {
         self.out.push(Effect::Work { ticket, task, job: Box::new(job) });
     }
 
-    pub(super) fn verify(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn verify(&mut self, command: CommandId, task: TaskId) -> Result<(), Fault> {
         self.at_rest(task, "checked")?;
         let spot = self.spot_of(task)?;
         if spot.verify.is_none() {
@@ -99,23 +99,23 @@ impl Machine {
                 .hint("say it for the project: `mxd config set verify 'COMMAND'`")
                 .hint("or for this task: `mxd task edit TASK --verify 'COMMAND'`"));
         }
-        self.start_job(task, Job::Verify(spot), Waiting::Verify { ticket, task });
+        self.start_job(task, Job::Verify(spot), Waiting::Verify { command, task });
         Ok(())
     }
 
-    pub(super) fn catch_up(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn catch_up(&mut self, command: CommandId, task: TaskId) -> Result<(), Fault> {
         let spot = self.spot_of(task)?;
         let branch = spot.own_branch()?.to_owned();
-        let ticket_of_job = self.number();
-        let waiting = Waiting::CatchUp { ticket, task, target: spot.above.clone() };
-        self.pending.insert(ticket_of_job, Pending::Work(Box::new(waiting)));
+        let ticket = self.number();
+        let waiting = Waiting::CatchUp { command, task, target: spot.above.clone() };
+        self.pending.insert(ticket, Pending::Work(Box::new(waiting)));
         let job = Box::new(Job::Foresee { branch, target: spot.above });
-        self.out.push(Effect::Work { ticket: ticket_of_job, task, job });
+        self.out.push(Effect::Work { ticket, task, job });
         Ok(())
     }
 
     /// A job is done, or could not be.
-    pub(super) fn worked(&mut self, now: Timestamp, ticket: Ticket, result: Result<Worked, Fault>) {
+    pub(super) fn worked(&mut self, now: Timestamp, ticket: EffectId, result: Result<Worked, Fault>) {
         let Some(Pending::Work(waiting)) = self.pending.remove(&ticket) else { return };
         self.leave_host(now, &waiting);
         match result {
@@ -128,44 +128,37 @@ impl Machine {
         match (waiting, worked) {
             (Waiting::Merge(merging), Worked::Prepared { commit }) => self.prepared(now, merging, commit),
             (Waiting::Merge(merging), Worked::Landed { landing, checkout }) => {
-                let place = checkout.map_or_else(
-                    || ", which is checked out nowhere: only the branch moved".to_owned(),
-                    |path| format!(", and {} has it", path.display()),
-                );
-                self.landed(now, &merging, landing, &place);
+                self.landed(now, &merging, landing, checkout);
             }
             (Waiting::Merge(merging), Worked::Conflicts(conflicts)) => self.conflicted(now, &merging, &conflicts),
             (Waiting::Merge(merging), Worked::NothingToLand) => {
-                let noted = format!("{} has everything already", merging.target);
-                let outcome = Outcome::Noted(noted);
-                match merging.ask {
-                    Some(ask) => self.approve_with(now, merging.ticket, merging.task, ask, Vec::new(), outcome),
-                    None => self.settle_work(now, Some(merging.ticket), merging.task, Ok(outcome)),
+                let Merging { command, task, ask, target, .. } = merging;
+                let outcome = Outcome::NothingToMerge { target };
+                match ask {
+                    Some(ask) => self.approve_with(now, command, task, ask, Vec::new(), outcome),
+                    None => self.settle_work(now, Some(command), task, Ok(outcome)),
                 }
             }
-            (Waiting::Merge(Merging { ticket, task, .. }), Worked::CheckFailed(receipt)) => {
+            (Waiting::Merge(Merging { command, task, .. }), Worked::CheckFailed(receipt)) => {
                 let fault = Fault::user(format!("nothing was merged: {}", check_failed(&receipt)));
-                self.settle_work(now, Some(ticket), task, Err(fault));
+                self.settle_work(now, Some(command), task, Err(fault));
             }
-            (Waiting::Verify { ticket, task }, Worked::Verified(receipt)) => {
+            (Waiting::Verify { command, task }, Worked::Verified(receipt)) => {
                 let result = if receipt.passed() {
-                    let seconds = receipt.duration_ms / 1000;
-                    Ok(Outcome::Noted(format!("`{}` succeeded after {seconds} s", receipt.command)))
+                    Ok(Outcome::Verified { command: receipt.command, duration_ms: receipt.duration_ms })
                 } else {
                     Err(Fault::user(check_failed(&receipt)))
                 };
-                self.settle_work(now, Some(ticket), task, result);
+                self.settle_work(now, Some(command), task, result);
             }
-            (Waiting::Undo { ticket, task, .. }, Worked::Undone { undo, target, checkout }) => {
-                let place = checkout.map_or_else(String::new, |path| format!("; {} follows", path.display()));
-                let outcome = Outcome::Noted(format!("{target} is where it was before the merge{place}"));
+            (Waiting::Undo { command, task, .. }, Worked::Undone { undo, target, checkout }) => {
                 let bodies = vec![Work::LandingUndone { undo, at: now }.into()];
-                self.keep_work(task, bodies, Some(ticket), outcome);
+                self.keep_work(task, bodies, Some(command), Outcome::MergeUndone { target, checkout });
             }
-            (Waiting::CatchUp { ticket, task, target }, Worked::Foreseen { behind, conflicts }) => {
+            (Waiting::CatchUp { command, task, target }, Worked::Foreseen { behind, conflicts }) => {
                 if behind == 0 {
-                    let outcome = Outcome::Noted(format!("it has everything that {target} has"));
-                    return self.out.push(Effect::Reply { ticket, result: Ok(outcome) });
+                    let outcome = Outcome::UpToDate { target };
+                    return self.out.push(Effect::Reply { id: command, result: Ok(outcome) });
                 }
                 let commits = text::count(behind, "commit", "commits");
                 let words = format!(
@@ -174,7 +167,7 @@ impl Machine {
                      still works, and commit.{}",
                     conflicts::about(&conflicts)
                 );
-                self.ask_agent(now, ticket, task, words);
+                self.ask_agent(now, command, task, words);
             }
             (Waiting::Return(back), Worked::WentBack(went)) => self.went_back(now, back, went),
             (Waiting::Fork(forking), Worked::Forked) => self.copied_whole(forking),
@@ -188,22 +181,22 @@ impl Machine {
     }
 
     /// Says something to the agent in the person's name.
-    fn ask_agent(&mut self, now: Timestamp, ticket: Ticket, task: TaskId, words: String) {
+    fn ask_agent(&mut self, now: Timestamp, command: CommandId, task: TaskId, words: String) {
         let message = self.message(now, Source::User, words);
-        let then = Pending::Reply(ticket, Outcome::Noted("its agent was asked to".to_owned()));
+        let then = Pending::Reply(command, Outcome::AgentAsked(message.id));
         let with = self.withdraw_review(task, "the agent was asked to change the work");
         self.deliver_with(task, with, message, Plan::of_user(), then);
     }
 
     /// Says in the session what was done; then whoever asked is answered.
-    pub(super) fn keep_work(&mut self, task: TaskId, bodies: Vec<Body>, ticket: Option<Ticket>, outcome: Outcome) {
-        let kept = Waiting::Kept { ticket, task, outcome };
+    pub(super) fn keep_work(&mut self, task: TaskId, bodies: Vec<Body>, command: Option<CommandId>, outcome: Outcome) {
+        let kept = Waiting::Kept { command, task, outcome };
         self.append(task, bodies, Pending::Work(Box::new(kept)));
     }
 
     pub(super) fn work_kept(&mut self, now: Timestamp, waiting: Waiting) {
         match waiting {
-            Waiting::Kept { ticket, task, outcome } => self.settle_work(now, ticket, task, Ok(outcome)),
+            Waiting::Kept { command, task, outcome } => self.settle_work(now, command, task, Ok(outcome)),
             Waiting::Return(back) => self.returned(now, &back),
             Waiting::Verify { .. }
             | Waiting::Merge(_)
@@ -227,20 +220,18 @@ impl Machine {
             | Waiting::Return(_)
             | Waiting::Kept { .. } => {}
         }
-        self.settle_work(now, waiting.ticket(), task, Err(fault));
+        self.settle_work(now, waiting.command(), task, Err(fault));
     }
 
     /// Answers whoever asked, and lets the task go.
     pub(super) fn settle_work(
         &mut self,
         now: Timestamp,
-        ticket: Option<Ticket>,
+        command: Option<CommandId>,
         task: TaskId,
         result: Result<Outcome, Fault>,
     ) {
-        if let Some(ticket) = ticket {
-            self.out.push(Effect::Reply { ticket, result });
-        }
+        self.out.extend(command.map(|id| Effect::Reply { id, result }));
         if self.lives.contains_key(&task) {
             self.let_go(now, &[task]);
         }

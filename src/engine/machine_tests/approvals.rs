@@ -111,7 +111,7 @@ fn swept(rig: &mut Rig) -> TaskId {
     let (title, description) = ("Sweep".to_owned(), "Why: dust.".to_owned());
     let draft = Draft { title, description, recurring: Recurring::Continue, ..Draft::default() };
     let create = Command::Create { parent: rig.root(), before: None, draft, start: Start::Now };
-    let Some(Ok(Outcome::Created(task))) = rig.command(create) else { panic!("not made") };
+    let Some(Ok(Outcome::Created { task, .. })) = rig.command(create) else { panic!("not made") };
     rig.start(task);
     rig.exit(task, &Exit::DonePassed);
     task

@@ -1,13 +1,12 @@
 use super::*;
 use crate::agent::driver::Ending;
-use crate::engine::request::Request;
 use crate::model::AskKind;
 use crate::model::ask::{AskMode, ChoiceId, Given, Subject};
 use crate::model::event::{InterruptReason, RunEnded};
 use std::time::Duration;
 
-fn clarify(default: Option<&str>) -> Request {
-    Request::Clarify {
+fn clarify(default: Option<&str>) -> Command {
+    Command::Ask {
         question: "Which?".to_owned(),
         detail: String::new(),
         choices: vec!["this".to_owned(), "that".to_owned()],
@@ -30,10 +29,12 @@ fn answers(rig: &Rig, task: TaskId) -> Vec<(String, bool)> {
 
 fn asks_and_rests(rig: &mut Rig, default: Option<&str>) -> (TaskId, crate::base::AskId) {
     let task = rig.make_busy(rig.root(), "Task");
-    assert!(rig.ask(task, clarify(default)).unwrap().unwrap().contains("Call yield now"));
+    let asked = rig.ask(task, clarify(default));
+    let ask = rig.only_ask(task).id;
+    assert_eq!(asked, Some(Ok(Outcome::Asked(ask))));
     rig.rest(task);
     rig.effects.clear();
-    (task, rig.only_ask(task).id)
+    (task, ask)
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn two_answers_at_once_are_one() {
     let (task, ask) = asks_and_rests(&mut rig, Some("this"));
     rig.appends = Mood::Sleeps;
     assert_eq!(rig.answer(task, 1), None);
-    let first = rig.last_ticket();
+    let first = rig.last_command();
     assert!(message_of(rig.answer(task, 0)).contains("has been answered"));
     rig.feed(Input::Timer { timer: Timer::AskDeadline { task, ask } });
     rig.wake_disk();

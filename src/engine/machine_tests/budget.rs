@@ -1,10 +1,8 @@
 use super::*;
 use crate::base::MicroUsd;
-use crate::config::recurring::Schedule;
-use crate::engine::command::Changes;
-use crate::engine::request::Request;
+use crate::engine::command::{Changes, Draft, Start};
 use crate::model::event::BudgetScope;
-use crate::model::task::{EditedBy, Recurring};
+use crate::model::task::EditedBy;
 
 fn limited(dollars: u64) -> Rig {
     Rig::with(Limits { budget: Some(MicroUsd(dollars)), ..Limits::default() })
@@ -17,24 +15,13 @@ fn accounts(rig: &mut Rig, task: TaskId) -> Vec<(BudgetScope, u64, u64)> {
     order.accounts.iter().map(|account| (account.scope, account.limit.0, account.spent.0)).collect()
 }
 
-fn new_task(budget: Option<u64>) -> Request {
-    Request::CreateTask {
-        parent: None,
-        title: "New".to_owned(),
-        description: String::new(),
-        profile: None,
-        budget: budget.map(MicroUsd),
-        colour: None,
-        recurring: Recurring::None,
-        schedule: Schedule::default(),
-        start: false,
-        draft: false,
-    }
+fn new_task(parent: TaskId, budget: u64) -> Command {
+    let draft = Draft { title: "New".to_owned(), budget: Some(MicroUsd(budget)), ..Draft::default() };
+    Command::Create { parent, before: None, draft, start: Start::Later }
 }
 
-fn set_budget(task: TaskId, budget: u64) -> Request {
-    let (task, budget) = (task.to_string(), Some(MicroUsd(budget)));
-    Request::UpdateTask { task, title: None, description: None, budget, colour: None, draft: None }
+fn set_budget(task: TaskId, budget: u64) -> Command {
+    Command::Update { task, changes: Changes { budget: Some(Some(MicroUsd(budget))), ..Changes::default() } }
 }
 
 fn by_user(rig: &mut Rig, task: TaskId, budget: Option<u64>) {
@@ -87,17 +74,17 @@ fn a_tree_of_an_earlier_version_is_limited_by_the_setting_unless_the_user_set_a_
 fn an_agent_can_ask_for_less_and_not_for_more_than_the_user_allows() {
     let mut rig = limited(100);
     let root = rig.root();
-    assert!(rig.ask(root, new_task(Some(101))).unwrap().is_err());
-    assert!(rig.ask(root, new_task(Some(60))).unwrap().is_ok());
+    assert!(rig.ask(root, new_task(root, 101)).unwrap().is_err());
+    assert!(rig.ask(root, new_task(root, 60)).unwrap().is_ok());
     let cheap = rig.view(root).node.children[0];
     assert_eq!(rig.view(cheap).node.budget, Some(MicroUsd(60)));
     assert!(rig.ask(root, set_budget(cheap, 100)).unwrap().is_ok(), "its own word it may change");
     assert!(rig.ask(root, set_budget(cheap, 101)).unwrap().is_err());
-    assert!(rig.ask(cheap, new_task(Some(100))).unwrap().is_ok());
+    assert!(rig.ask(cheap, new_task(cheap, 100)).unwrap().is_ok());
     by_user(&mut rig, cheap, Some(30));
-    assert!(rig.ask(cheap, new_task(Some(31))).unwrap().is_err(), "what is above is a ceiling, too");
+    assert!(rig.ask(cheap, new_task(cheap, 31)).unwrap().is_err(), "what is above is a ceiling, too");
     for budget in [10, 30, 31] {
-        let said = rig.ask(root, set_budget(cheap, budget)).unwrap().unwrap_err();
+        let said = message_of(rig.ask(root, set_budget(cheap, budget)));
         assert!(said.contains("the user set the budget"), "{said}");
     }
     assert_eq!(rig.view(cheap).node.budget, Some(MicroUsd(30)));
@@ -109,7 +96,7 @@ fn what_a_deleted_task_cost_stays_spent_and_a_restart_does_not_forget_it() {
     let root = rig.root();
     let task = rig.make_asleep(root, "Task");
     rig.command(Command::Delete { task });
-    rig.worktree_done(Ok(String::new()));
+    rig.worktree_done(Ok(()));
     rig.crash();
     assert_eq!(accounts(&mut rig, root), [(BudgetScope::Task, 100, 10)]);
 }

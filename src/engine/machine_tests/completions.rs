@@ -1,9 +1,16 @@
 use super::*;
 use crate::agent::driver::Ending;
-use crate::engine::request::Request;
+use crate::engine::query::{TreeAnswer, TreeQuery, Unfinished};
 use crate::engine::update::Level;
 use crate::model::event::{BackgroundRef, InterruptReason, MessagesConsumed, RunEnded, ToolResult};
 use crate::model::fold::OpenCall;
+
+fn unfinished(rig: &Rig, task: TaskId, verdict: Verdict) -> Option<Unfinished> {
+    match rig.machine.query(&TreeQuery::MayFinish { task, verdict }) {
+        Ok(TreeAnswer::MayFinish(unfinished)) => unfinished,
+        other => panic!("{other:?}"),
+    }
+}
 
 /// A sub task at work below a root that has nothing to do.
 fn at_work() -> (Rig, TaskId, TaskId) {
@@ -90,8 +97,8 @@ fn whoever_was_told_of_an_end_may_end_too_though_the_disk_has_not_kept_all_of_it
         rig.refuse_held();
         assert_eq!(!rig.completions(root).is_empty(), may_end, "after {moment} writes");
         assert_eq!(rig.status(task), Status::InProgress, "after {moment} writes");
-        let answer = rig.ask(root, Request::MayFinish { verdict: Verdict::Passed }).unwrap();
-        assert_eq!(answer.is_ok(), may_end, "after {moment} writes: {answer:?}");
+        let unfinished = unfinished(&rig, root, Verdict::Passed);
+        assert_eq!(unfinished.is_none(), may_end, "after {moment} writes: {unfinished:?}");
         rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
         rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
         assert_told_once(&rig, root, task, &format!("refused after {moment} writes"));
@@ -278,14 +285,14 @@ fn a_root_that_is_done_has_nobody_to_tell() {
 fn a_task_is_not_done_while_sub_tasks_work_or_questions_are_open() {
     let (mut rig, _, task) = at_work();
     let below = rig.make_busy(task, "Below");
-    let may = |rig: &mut Rig, verdict| rig.ask(task, Request::MayFinish { verdict }).unwrap();
-    assert!(may(&mut rig, Verdict::Passed).unwrap_err().contains("\"Below\""));
+    let Some(Unfinished::SubTasks(running)) = unfinished(&rig, task, Verdict::Passed) else { panic!("may finish") };
+    assert_eq!(running.iter().map(|task| task.id).collect::<Vec<_>>(), [below]);
     rig.exit(below, &Exit::DonePassed);
-    assert_eq!(may(&mut rig, Verdict::Passed), Ok(String::new()));
+    assert_eq!(unfinished(&rig, task, Verdict::Passed), None);
     let ask = rig.machine.new_ask(crate::model::ask::Subject::Clarify, "Which?".to_owned(), String::new(), &[]);
     rig.run_writes(task, vec![ask.into()]);
-    assert!(may(&mut rig, Verdict::Passed).unwrap_err().contains("1 of your questions"));
-    assert_eq!(may(&mut rig, Verdict::Failed), Ok(String::new()), "whoever gives up need not wait");
+    assert_eq!(unfinished(&rig, task, Verdict::Passed), Some(Unfinished::Questions(1)));
+    assert_eq!(unfinished(&rig, task, Verdict::Failed), None, "whoever gives up need not wait");
 }
 
 #[test]

@@ -1,54 +1,44 @@
 use super::*;
 use crate::base::MicroUsd;
-use crate::config::recurring::Schedule;
-use crate::engine::command::{Changes, Draft, Start, StopScope};
-use crate::engine::request::Request;
-use crate::model::task::{EditedBy, Recurring};
+use crate::engine::command::{Begun, Changes, Draft, RestoredWorktree, SetAside, Start, StopScope};
+use crate::model::task::EditedBy;
 
-fn title(task: TaskId) -> Request {
-    let task = task.to_string();
-    let title = Some("Another".to_owned());
-    Request::UpdateTask { task, title, description: None, budget: None, colour: None, draft: None }
+fn title(task: TaskId) -> Command {
+    Command::Update { task, changes: Changes { title: Some("Another".to_owned()), ..Changes::default() } }
 }
 
-fn new_task(parent: Option<TaskId>) -> Request {
-    Request::CreateTask {
-        parent: parent.map(|parent| parent.to_string()),
-        title: "New".to_owned(),
-        description: String::new(),
-        profile: None,
-        budget: None,
-        colour: None,
-        recurring: Recurring::None,
-        schedule: Schedule::default(),
-        start: false,
-        draft: false,
+/// The same task, to begin at once.
+fn now(command: Command) -> Command {
+    match command {
+        Command::Create { parent, before, draft, .. } => Command::Create { parent, before, draft, start: Start::Now },
+        other => other,
     }
 }
 
-type Asks = fn(TaskId) -> Request;
+/// What the agent of the first task asks about the second.
+type Asks = fn(TaskId, TaskId) -> Command;
 
 #[test]
 fn an_agent_changes_only_what_is_below_its_own_task() {
     let Family { root, child, sibling, grandchild, deepest, .. } = family();
     let changes: [(&str, Asks); 6] = [
-        ("update", title),
-        ("close", |task| Request::CloseTask { task: task.to_string() }),
-        ("delete", |task| Request::DeleteTask { task: task.to_string() }),
-        ("reset", |task| Request::ResetTask { task: task.to_string() }),
-        ("stop", |task| Request::StopTask { task: task.to_string() }),
-        ("fork", |task| Request::Fork { source: None, target: task.to_string() }),
+        ("update", |_, task| title(task)),
+        ("close", |_, task| Command::Close { task }),
+        ("delete", |_, task| Command::Delete { task }),
+        ("reset", |_, task| Command::Reset { task }),
+        ("stop", |_, task| Command::Stop { scope: StopScope::Subtree(task) }),
+        ("fork", |source, target| Command::ForkContext { source, target }),
     ];
     for (word, request) in changes {
         for (target, allowed) in [(root, false), (child, false), (sibling, false), (grandchild, true), (deepest, true)]
         {
             let mut rig = family().rig;
             let before = rig.machine.tree().clone();
-            let answer = rig.ask(child, request(target));
+            let answer = rig.ask(child, request(child, target));
             let refused = answer.as_ref().is_some_and(Result::is_err);
             assert_eq!(refused, !allowed, "{word} {target}: {answer:?}");
             if refused {
-                assert!(answer.unwrap().unwrap_err().contains("not below yours"), "{word}");
+                assert!(message_of(answer).contains("not below yours"), "{word}");
                 assert_eq!(rig.machine.tree(), &before, "{word}");
             }
         }
@@ -58,30 +48,25 @@ fn an_agent_changes_only_what_is_below_its_own_task() {
 #[test]
 fn an_agent_orders_and_makes_tasks_in_its_own_sub_tree_only() {
     let Family { mut rig, root, child, sibling, grandchild, .. } = family();
-    let order = vec![sibling.to_string(), child.to_string()];
-    let orders = |parent: TaskId| Request::ReorderTasks { parent: parent.to_string(), order: order.clone() };
+    let order = vec![sibling, child];
+    let orders = |parent: TaskId| Command::Reorder { parent, order: order.clone() };
     assert!(rig.ask(root, orders(root)).unwrap().is_ok());
     assert_eq!(rig.view(root).node.children, [sibling, child]);
     assert!(rig.ask(child, orders(root)).unwrap().is_err());
-    let parents =
-        [(Some(root), false), (Some(sibling), false), (Some(grandchild), true), (Some(child), true), (None, true)];
-    for (parent, allowed) in parents {
+    for (parent, allowed) in [(root, false), (sibling, false), (grandchild, true), (child, true)] {
         assert_eq!(rig.ask(child, new_task(parent)).unwrap().is_ok(), allowed, "{parent:?}");
     }
-    assert!(rig.ask(root, new_task(Some(grandchild))).unwrap().is_ok(), "everything is below the root");
+    assert!(rig.ask(root, new_task(grandchild)).unwrap().is_ok(), "everything is below the root");
 }
 
 #[test]
 fn a_task_whose_first_message_the_disk_refuses_begins_when_the_disk_takes_it() {
     let Family { mut rig, child, .. } = family();
     rig.appends = Mood::Refuses;
-    let mut request = new_task(None);
-    if let Request::CreateTask { start, .. } = &mut request {
-        *start = true;
-    }
-    let said = rig.ask(child, request).unwrap().unwrap();
+    let said = rig.ask(child, now(new_task(child))).unwrap().unwrap();
     let made = *rig.view(child).node.children.last().unwrap();
-    assert!(said.contains(&made.to_string()) && said.contains("the disk is full"), "{said}");
+    let start = Begun::Delayed { reason: "the disk is full".to_owned() };
+    assert_eq!(said, Outcome::Created { task: made, title: "New".to_owned(), start });
     assert!(!rig.launched().contains(&made) && !rig.machine.is_quiet(), "somebody waits for the disk");
     for _ in 0..2 {
         rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
@@ -109,11 +94,7 @@ fn a_task_that_is_made_to_begin_is_begun_or_not_there_whenever_the_program_dies(
             let known: Vec<TaskId> = rig.machine.tree().all().map(|node| node.id).collect();
             (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
             if by_agent {
-                let mut request = new_task(None);
-                if let Request::CreateTask { start, .. } = &mut request {
-                    *start = true;
-                }
-                rig.ask(child, request);
+                rig.ask(child, now(new_task(child)));
             } else {
                 let draft = Draft { title: "New".to_owned(), ..Draft::default() };
                 rig.command(Command::Create { parent: child, before: None, draft, start: Start::Now });
@@ -166,7 +147,7 @@ fn nothing_is_made_or_moved_below_the_deepest_level() {
     let draft = || Draft { title: "Too deep".to_owned(), ..Draft::default() };
     let create = Command::Create { parent: deepest, before: None, draft: draft(), start: Start::Now };
     assert!(message_of(rig.command(create)).contains("3 levels below the root"));
-    assert!(rig.ask(deepest, new_task(None)).unwrap().unwrap_err().contains("may not go deeper"));
+    assert!(message_of(rig.ask(deepest, new_task(deepest))).contains("may not go deeper"));
     // What is below a task counts, wherever it goes.
     let moves = [(sibling, deepest, false), (child, sibling, false), (grandchild, sibling, true)];
     for (task, parent, allowed) in moves {
@@ -240,17 +221,20 @@ fn a_task_is_not_closed_while_anybody_in_it_is_at_work_or_in_progress() {
     assert_eq!(rig.command(Command::Close { task: busy }), None, "its worktree is being put away");
     let Some(Effect::Clear { ticket, task, branch, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
     assert_eq!((task, branch), (busy, BranchFate::Keep));
-    rig.feed(Input::Cleared { ticket, result: Ok("archived".to_owned()) });
-    assert_eq!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Noted("archived".to_owned()))));
+    let set_aside = SetAside { archived: true, ..SetAside::default() };
+    rig.feed(Input::Cleared { ticket, result: Ok(set_aside.clone()) });
+    let closed = Outcome::Closed { task: busy, recurs: false, set_aside };
+    assert_eq!(rig.reply(rig.last_command()), Some(Ok(closed)));
     assert_eq!((rig.status(busy), rig.view(busy).node.worktree), (Status::Closed, None));
     assert!(message_of(rig.command(Command::Close { task: busy })).contains("closed already"));
     let never_begun = rig.make(root, "Never begun");
-    assert_eq!(rig.command(Command::Close { task: never_begun }), Some(Ok(Outcome::Done)), "it has no worktree");
+    let closed = Outcome::Closed { task: never_begun, recurs: false, set_aside: SetAside::default() };
+    assert_eq!(rig.command(Command::Close { task: never_begun }), Some(Ok(closed)), "it has no worktree");
 }
 
 #[test]
 fn what_is_said_while_a_worktree_is_put_away_is_not_forgotten() {
-    for (word, result) in [("refused", Err("git said no".to_owned())), ("restored", Ok("back".to_owned()))] {
+    for (word, result) in [("refused", Err("git said no".to_owned())), ("restored", Ok(RestoredWorktree::Clean))] {
         let mut rig = Rig::new();
         let task = rig.make_asleep(rig.root(), "Task");
         rig.effects.clear();
@@ -261,7 +245,7 @@ fn what_is_said_while_a_worktree_is_put_away_is_not_forgotten() {
             Effect::Restore { ticket, .. } => Some(*ticket),
             _ => None,
         });
-        rig.feed(Input::Cleared { ticket: ticket.unwrap(), result });
+        rig.feed(Input::Restored { ticket: ticket.unwrap(), result });
         assert_eq!(rig.launched(), [task], "{word}");
     }
 }
@@ -278,7 +262,7 @@ fn a_reset_takes_back_what_nobody_has_read() {
         Effect::Clear { ticket, .. } => Some(*ticket),
         _ => None,
     });
-    rig.feed(Input::Cleared { ticket: ticket.unwrap(), result: Ok(String::new()) });
+    rig.feed(Input::Cleared { ticket: ticket.unwrap(), result: Ok(SetAside::default()) });
     let view = rig.view(task);
     assert_eq!(view.node.status, Status::Pending);
     assert!(view.unread.is_empty() && view.asks.is_empty(), "{view:?}");
@@ -296,8 +280,8 @@ fn a_deleted_task_that_the_disk_keeps_is_as_it_was() {
         Effect::Clear { ticket, .. } => Some(*ticket),
         _ => None,
     });
-    rig.feed(Input::Cleared { ticket: ticket.unwrap(), result: Ok(String::new()) });
-    assert!(message_of(rig.reply(rig.last_ticket())).contains("nothing was changed"));
+    rig.feed(Input::Cleared { ticket: ticket.unwrap(), result: Ok(SetAside::default()) });
+    assert!(message_of(rig.reply(rig.last_command())).contains("nothing was changed"));
     assert_eq!(rig.view(task).turns, 1, "its session is known as before");
 }
 
@@ -310,7 +294,7 @@ fn money_that_a_deleted_task_spent_stays_spent() {
     rig.rest(root);
     rig.command(Command::Delete { task });
     let Some(Effect::Clear { ticket, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
-    rig.feed(Input::Cleared { ticket, result: Ok(String::new()) });
+    rig.feed(Input::Cleared { ticket, result: Ok(SetAside::default()) });
     rig.effects.clear();
     rig.send(root, "go on");
     let accounts: Vec<AccountOrder> = rig.orders().iter().flat_map(|order| order.accounts.clone()).collect();
@@ -325,7 +309,8 @@ fn an_agent_stops_a_task_below_it_with_everything_below_that() {
     let below = rig.make_busy(task, "Below");
     let other = rig.make_busy(root, "Other");
     rig.effects.clear();
-    assert!(rig.ask(root, Request::StopTask { task: task.to_string() }).unwrap().is_ok());
+    let stop = |task: TaskId| Command::Stop { scope: StopScope::Subtree(task) };
+    assert!(rig.ask(root, stop(task)).unwrap().is_ok());
     let mut torn: Vec<TaskId> = rig
         .effects
         .iter()
@@ -336,9 +321,9 @@ fn an_agent_stops_a_task_below_it_with_everything_below_that() {
     rig.stopped(below);
     rig.stopped(task);
     assert!(rig.view(other).alive);
-    assert!(rig.ask(below, Request::StopTask { task: other.to_string() }).unwrap().is_err(), "not below it");
-    rig.ask(root, Request::CloseTask { task: task.to_string() });
-    assert_eq!(rig.worktree_done(Ok(String::new())), task, "what was stopped can be closed");
+    assert!(rig.ask(below, stop(other)).unwrap().is_err(), "not below it");
+    rig.ask(root, Command::Close { task });
+    assert_eq!(rig.worktree_done(Ok(())), task, "what was stopped can be closed");
     assert_eq!(rig.status(task), Status::Closed);
 }
 
@@ -349,16 +334,15 @@ fn a_task_that_is_at_work_is_stopped_before_it_is_reset_or_deleted() {
         let root = rig.root();
         let task = rig.make_busy(root, "Task");
         rig.effects.clear();
-        let name = task.to_string();
-        let request = if delete { Request::DeleteTask { task: name } } else { Request::ResetTask { task: name } };
-        assert_eq!(rig.ask(root, request), None, "it waits for the end of the run");
+        let command = if delete { Command::Delete { task } } else { Command::Reset { task } };
+        assert_eq!(rig.ask(root, command), None, "it waits for the end of the run");
+        let asked = rig.last_command();
         assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Teardown { .. })), 1);
         rig.send(task, "what about this?");
         rig.stopped(task);
         assert!(!rig.launched().contains(&task), "nobody begins in between");
-        rig.worktree_done(Ok(String::new()));
-        let answered = |effect: &Effect| matches!(effect, Effect::Respond { result: Ok(_), .. });
-        assert_eq!(rig.count_effects(answered), 1);
+        rig.worktree_done(Ok(()));
+        assert!(matches!(rig.reply(asked), Some(Ok(_))));
         match rig.machine.tree().get(task) {
             None => assert!(delete),
             Some(node) => assert_eq!((node.status, node.branch.clone(), delete), (Status::Pending, None, false)),
@@ -382,22 +366,19 @@ fn whoever_was_told_of_an_end_may_put_the_task_away_at_once() {
                 rig.wake_disk_once();
             }
             assert_eq!(rig.completions(root).len(), 1, "{word}");
-            let name = task.to_string();
-            let answer = rig.ask(
-                root,
-                match verb {
-                    "close" => Request::CloseTask { task: name },
-                    "reset" => Request::ResetTask { task: name },
-                    _ => Request::DeleteTask { task: name },
-                },
-            );
+            let command = match verb {
+                "close" => Command::Close { task },
+                "reset" => Command::Reset { task },
+                _ => Command::Delete { task },
+            };
+            let answer = rig.ask(root, command);
+            let asked = rig.last_command();
             assert_eq!(answer, None, "{word}, {verb}: not refused");
             rig.feed(Input::RunOver { task, ending: Ok(crate::agent::driver::Ending::Exited(Exit::DonePassed)) });
             rig.wake_disk();
             rig.wake_disk();
-            rig.worktree_done(Ok(String::new()));
-            let answers = |effect: &Effect| matches!(effect, Effect::Respond { result: Ok(_), .. });
-            assert_eq!(rig.count_effects(answers), 1, "{word}, {verb}");
+            rig.worktree_done(Ok(()));
+            assert!(matches!(rig.reply(asked), Some(Ok(_))), "{word}, {verb}");
         }
     }
 }
@@ -408,9 +389,9 @@ fn a_change_that_waits_for_an_end_is_refused_when_the_program_ends() {
     let root = rig.root();
     let task = rig.make_busy(root, "Task");
     assert_eq!(rig.command(Command::Delete { task }), None);
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     rig.command(Command::Quit);
-    assert!(matches!(rig.reply(ticket), Some(Err(_))));
+    assert!(matches!(rig.reply(id), Some(Err(_))));
     assert!(rig.machine.tree().get(task).is_some());
 }
 
@@ -421,8 +402,8 @@ fn a_conversation_is_copied_from_any_task_that_has_one() {
     let known = rig.make_asleep(root, "Known");
     let empty = rig.make(root, "Empty");
     let copy = rig.make(root, "Copy");
-    let fork = |source: TaskId| Request::Fork { source: Some(source.to_string()), target: copy.to_string() };
-    assert!(rig.ask(root, fork(empty)).unwrap().unwrap_err().contains("no conversation"));
+    let fork = |source: TaskId| Command::ForkContext { source, target: copy };
+    assert!(message_of(rig.ask(root, fork(empty))).contains("no conversation"));
     assert!(rig.ask(known, fork(root)).unwrap().is_err(), "the copy goes below the asking task only");
     rig.effects.clear();
     assert_eq!(rig.ask(root, fork(known)), None);

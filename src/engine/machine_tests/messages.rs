@@ -1,12 +1,11 @@
 use super::*;
 use crate::base::ProjectId;
-use crate::engine::command::StopScope;
-use crate::engine::request::{self, Request};
+use crate::engine::command::{MESSAGE_CHARS, SetAside, StopScope, UNREAD_MESSAGES};
 use crate::model::ask::Approval;
 use crate::model::event::{MessagesConsumed, MessagesWithdrawn};
 
-fn word(task: TaskId) -> Request {
-    Request::SendMessage { task: task.to_string(), message: "a word".to_owned(), request_reply: false }
+fn word(to: TaskId) -> Command {
+    Command::Message { to, body: "a word".to_owned(), request_reply: false }
 }
 
 #[test]
@@ -34,23 +33,19 @@ fn an_agent_speaks_to_those_above_it_and_to_its_own_sub_tasks() {
 #[test]
 fn what_an_agent_sends_is_bounded_in_length_and_in_number() {
     let Family { mut rig, root, child, .. } = family();
-    let long = |chars: usize| Request::SendMessage {
-        task: root.to_string(),
-        message: "é".repeat(chars),
-        request_reply: false,
-    };
-    let refused = rig.ask(child, long(request::MESSAGE_CHARS + 1)).unwrap().unwrap_err();
-    assert!(refused.contains(&request::MESSAGE_CHARS.to_string()), "{refused}");
+    let long = |chars: usize| Command::Message { to: root, body: "é".repeat(chars), request_reply: false };
+    let refused = message_of(rig.ask(child, long(MESSAGE_CHARS + 1)));
+    assert!(refused.contains(&MESSAGE_CHARS.to_string()), "{refused}");
     assert_eq!(rig.messages(root).len(), 0);
-    assert!(rig.ask(child, long(request::MESSAGE_CHARS)).unwrap().is_ok());
-    for _ in 1..request::UNREAD_MESSAGES {
+    assert!(rig.ask(child, long(MESSAGE_CHARS)).unwrap().is_ok());
+    for _ in 1..UNREAD_MESSAGES {
         assert!(rig.ask(child, word(root)).unwrap().is_ok());
     }
-    let refused = rig.ask(child, word(root)).unwrap().unwrap_err();
+    let refused = message_of(rig.ask(child, word(root)));
     assert!(refused.contains("has not read yet"), "{refused}");
-    assert_eq!(rig.messages(root).len(), request::UNREAD_MESSAGES);
+    assert_eq!(rig.messages(root).len(), UNREAD_MESSAGES);
     // The user is never refused, and what was read makes room.
-    assert!(matches!(rig.send(root, "Listen."), Some(Ok(Outcome::Sent(_)))));
+    assert!(matches!(rig.send(root, "Listen."), Some(Ok(Outcome::Sent { .. }))));
     rig.start(root);
     let read = rig.messages(root).iter().map(|message| message.id).collect();
     rig.run_writes(root, vec![MessagesConsumed { ids: read }.into()]);
@@ -66,11 +61,11 @@ fn a_message_to_a_finished_task_wakes_it() {
         if status == Status::Closed {
             rig.command(Command::Close { task });
             let Some(Effect::Clear { ticket, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
-            rig.feed(Input::Cleared { ticket, result: Ok(String::new()) });
+            rig.feed(Input::Cleared { ticket, result: Ok(SetAside::default()) });
         }
         assert_eq!(rig.status(task), status);
         rig.effects.clear();
-        assert!(matches!(rig.send(task, "one more thing"), Some(Ok(Outcome::Sent(_)))));
+        assert!(matches!(rig.send(task, "one more thing"), Some(Ok(Outcome::Sent { .. }))));
         assert_eq!(rig.launched(), [task], "{status}");
         assert_eq!(rig.status(task), Status::InProgress, "{status}");
         assert!(rig.orders()[0].place.is_some(), "{status}: it has somewhere to work");
@@ -85,7 +80,7 @@ fn nothing_happens_before_the_message_is_on_the_disk() {
     assert_eq!(rig.send(root, "begin"), None);
     assert!(rig.launched().is_empty());
     rig.wake_disk();
-    assert!(matches!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Sent(_)))));
+    assert!(matches!(rig.reply(rig.last_command()), Some(Ok(Outcome::Sent { .. }))));
     assert_eq!(rig.launched(), [root]);
     rig.appends = Mood::Refuses;
     assert!(message_of(rig.send(root, "again")).contains("nothing was done"));
@@ -116,7 +111,7 @@ fn what_has_not_been_read_can_be_taken_back() {
     let mut rig = Rig::with(Limits { max_running: 1, ..Limits::default() });
     let (busy, waiting) = (rig.make_busy(rig.root(), "Busy"), rig.make(rig.root(), "Waiting"));
     let sent = |reply| match reply {
-        Some(Ok(Outcome::Sent(id))) => id,
+        Some(Ok(Outcome::Sent { message: id, .. })) => id,
         other => panic!("not sent: {other:?}"),
     };
     // Nobody is there yet: it is taken out of the session, and nobody is started for it.
@@ -129,7 +124,7 @@ fn what_has_not_been_read_can_be_taken_back() {
     // A run decides for itself.
     let id = sent(rig.send(busy, "never mind"));
     assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![id] }), None);
-    let first = rig.last_ticket();
+    let first = rig.last_command();
     assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Withdraw { .. })), 1);
     assert_eq!(rig.view(busy).unread.len(), 1, "until the run says so");
     rig.run_writes(busy, vec![MessagesConsumed { ids: vec![id] }.into()]);
@@ -138,21 +133,21 @@ fn what_has_not_been_read_can_be_taken_back() {
     let (one, two) = (sent(rig.send(busy, "one")), sent(rig.send(busy, "two")));
     assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![one, two] }), None);
     rig.run_writes(busy, vec![MessagesConsumed { ids: vec![one] }.into()]);
-    assert_eq!(rig.reply(rig.last_ticket()), None, "the other one may still be taken back");
+    assert_eq!(rig.reply(rig.last_command()), None, "the other one may still be taken back");
     rig.run_writes(busy, vec![MessagesWithdrawn { ids: vec![two] }.into()]);
-    assert_eq!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Done)));
+    assert_eq!(rig.reply(rig.last_command()), Some(Ok(Outcome::Done)));
 }
 
 #[test]
 fn what_a_run_that_left_never_heard_is_taken_back_and_starts_no_other_run() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
-    let Some(Ok(Outcome::Sent(id))) = rig.send(task, "never mind") else { panic!("not sent") };
+    let Some(Ok(Outcome::Sent { message: id, .. })) = rig.send(task, "never mind") else { panic!("not sent") };
     assert_eq!(rig.command(Command::Withdraw { task, messages: vec![id] }), None);
-    let ticket = rig.last_ticket();
+    let command = rig.last_command();
     rig.effects.clear();
     rig.rest(task);
-    assert_eq!(rig.reply(ticket), Some(Ok(Outcome::Done)));
+    assert_eq!(rig.reply(command), Some(Ok(Outcome::Done)));
     assert!(rig.view(task).unread.is_empty());
     assert!(!rig.launched().contains(&task));
 }
@@ -181,11 +176,11 @@ fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
     let mut rig = Rig::new();
     for becomes_a_run in [true, false] {
         let task = rig.make(rig.root(), "Task");
-        let Some(Ok(Outcome::Sent(id))) = rig.send(task, "begin") else { panic!("not sent") };
+        let Some(Ok(Outcome::Sent { message: id, .. })) = rig.send(task, "begin") else { panic!("not sent") };
         rig.effects.clear();
         let reply = rig.command(Command::Withdraw { task, messages: vec![id] });
         assert_eq!(reply, None, "the run may be reading its log right now");
-        let ticket = rig.last_ticket();
+        let command = rig.last_command();
         if becomes_a_run {
             rig.feed(Input::Launched { task, model: "m".to_owned() });
             assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Withdraw { .. })), 1);
@@ -195,7 +190,7 @@ fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
             rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Cancelled });
             assert!(rig.view(task).unread.is_empty());
         }
-        assert_eq!(rig.reply(ticket), Some(Ok(Outcome::Done)), "{becomes_a_run}");
+        assert_eq!(rig.reply(command), Some(Ok(Outcome::Done)), "{becomes_a_run}");
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::engine::command::{RestoredWorktree, Revived};
 use crate::engine::recall::Recalled;
 use crate::model::event::{Body, TaskChanged};
 
@@ -6,9 +7,9 @@ use crate::model::event::{Body, TaskChanged};
 fn delete(rig: &mut Rig, task: TaskId, worktrees: usize) {
     rig.command(Command::Delete { task });
     for _ in 0..worktrees {
-        rig.worktree_done(Ok(String::new()));
+        rig.worktree_done(Ok(()));
     }
-    assert_eq!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Done)));
+    assert_eq!(rig.reply(rig.last_command()), Some(Ok(Outcome::Done)));
     assert!(rig.machine.view(task).is_none());
     rig.effects.clear();
 }
@@ -43,9 +44,14 @@ fn a_deleted_task_comes_back_below_the_one_it_was_below_with_its_worktree_and_it
     let place = rig.view(task).node.worktree;
     delete(&mut rig, task, 1);
     bring_back(&mut rig, task, &[task]);
-    assert_eq!(rig.worktree_done(Ok("the worktree is back".to_owned())), task);
-    let Some(Ok(Outcome::Noted(note))) = rig.reply(rig.last_ticket()) else { panic!("not answered") };
-    assert!(note.contains("\"Task\" is back below \"Above\"") && note.contains("the worktree is back"), "{note}");
+    assert_eq!(rig.worktree_done(Ok(())), task);
+    let revived = Revived {
+        title: "Task".to_owned(),
+        parent: "Above".to_owned(),
+        sub_tasks: 0,
+        worktrees: vec![("Task".to_owned(), Ok(RestoredWorktree::Clean))],
+    };
+    assert_eq!(rig.reply(rig.last_command()), Some(Ok(Outcome::Revived(revived))));
     let view = rig.view(task);
     assert_eq!((view.node.status, view.node.parent, view.node.worktree), (Status::Passed, Some(above), place));
     assert_eq!((view.turns, view.node.results.len()), (1, 1), "what it was is what it is");
@@ -61,7 +67,8 @@ fn what_was_deleted_together_comes_back_together_and_below_the_root_if_the_task_
     delete(&mut rig, grandchild, 0);
     delete(&mut rig, child, 0);
     bring_back(&mut rig, grandchild, &[grandchild, deepest]);
-    assert!(matches!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Noted(_)))));
+    let Some(Ok(Outcome::Revived(revived))) = rig.reply(rig.last_command()) else { panic!("not answered") };
+    assert_eq!((revived.sub_tasks, revived.worktrees.len()), (1, 0));
     assert_eq!(rig.view(grandchild).node.parent, Some(root));
     assert_eq!(rig.view(deepest).node.parent, Some(grandchild));
     assert_eq!(rig.tree.get(grandchild).unwrap().children, [deepest], "and the disk has it");
@@ -76,8 +83,9 @@ fn a_task_at_work_when_it_was_stopped_and_deleted_does_not_begin_when_it_is_back
     delete(&mut rig, task, 1);
     bring_back(&mut rig, task, &[task]);
     rig.worktree_done(Err("nothing of it was kept".to_owned()));
-    let Some(Ok(Outcome::Noted(note))) = rig.reply(rig.last_ticket()) else { panic!("not answered") };
-    assert!(note.contains("nothing of it was kept"), "the task is back all the same: {note}");
+    let Some(Ok(Outcome::Revived(revived))) = rig.reply(rig.last_command()) else { panic!("not answered") };
+    let missing = ("Task".to_owned(), Err("nothing of it was kept".to_owned()));
+    assert_eq!(revived.worktrees, [missing], "the task is back all the same");
     assert_eq!((rig.status(task), rig.view(task).node.worktree), (Status::Pending, None));
     rig.crash();
     assert!(rig.launched().is_empty());
@@ -90,7 +98,7 @@ fn a_task_that_nobody_remembers_is_refused() {
     rig.command(Command::Restore { task });
     let Some(Effect::Recall { ticket, .. }) = rig.effects.pop() else { panic!("nobody looks for it") };
     rig.feed(Input::Recalled { ticket, result: Ok(Vec::new()) });
-    assert!(message_of(rig.reply(rig.last_ticket())).contains("no session remembers"));
+    assert!(message_of(rig.reply(rig.last_command())).contains("no session remembers"));
 }
 
 #[test]
@@ -100,6 +108,6 @@ fn a_disk_that_refuses_the_tree_leaves_a_deleted_task_deleted() {
     delete(&mut rig, task, 0);
     rig.saves = Mood::Refuses;
     bring_back(&mut rig, task, &[task]);
-    assert!(message_of(rig.reply(rig.last_ticket())).contains("nothing was changed"));
+    assert!(message_of(rig.reply(rig.last_command())).contains("nothing was changed"));
     assert!(rig.machine.view(task).is_none());
 }

@@ -8,8 +8,7 @@ use super::*;
 use crate::agent::driver::Ending;
 use crate::base::{Clock, EventId, Json, MicroUsd, ProjectId, RunId, TurnId};
 use crate::config::recurring::PlanChange;
-use crate::engine::command::{Draft, Outgoing, Start};
-use crate::engine::request::Request;
+use crate::engine::command::{Draft, Outgoing, RestoredWorktree, SetAside, Start};
 use crate::engine::snapshot::TaskView;
 use crate::model::ask::{Approval, Ask};
 use crate::model::conversation::ToolUse;
@@ -61,7 +60,7 @@ pub struct Rig {
     held: Vec<Effect>,
     /// Everything else that the machine wanted, in order.
     pub effects: Vec<Effect>,
-    tickets: Ticket,
+    commands: u64,
 }
 
 impl Rig {
@@ -87,7 +86,7 @@ impl Rig {
             written: Vec::new(),
             held: Vec::new(),
             effects: Vec::new(),
-            tickets: 1_000,
+            commands: 0,
         };
         rig.boot();
         rig
@@ -229,36 +228,35 @@ impl Rig {
         }
     }
 
-    /// Gives a command. Returns what came of it, if that is known by now.
+    /// Gives a command as the user. Returns what came of it, if that is known by now.
     pub fn command(&mut self, command: Command) -> Option<Result<Outcome, Fault>> {
-        self.tickets += 1;
-        let ticket = self.tickets;
-        self.feed(Input::Command { ticket, command });
-        self.reply(ticket)
+        self.give(Actor::User, command)
     }
 
-    pub fn last_ticket(&self) -> Ticket {
-        self.tickets
+    /// Gives a command as the agent of a task.
+    pub fn ask(&mut self, task: TaskId, command: Command) -> Option<Result<Outcome, Fault>> {
+        self.give(Actor::Agent(task), command)
     }
 
-    pub fn reply(&self, ticket: Ticket) -> Option<Result<Outcome, Fault>> {
+    fn give(&mut self, actor: Actor, command: Command) -> Option<Result<Outcome, Fault>> {
+        self.commands += 1;
+        let id = self.last_command();
+        self.feed(Input::Command { id, actor, command });
+        self.reply(id)
+    }
+
+    pub fn last_command(&self) -> CommandId {
+        CommandId(self.commands)
+    }
+
+    pub fn reply(&self, id: CommandId) -> Option<Result<Outcome, Fault>> {
         let mut replies = self.effects.iter().filter_map(|effect| match effect {
-            Effect::Reply { ticket: of, result } if *of == ticket => Some(result.clone()),
+            Effect::Reply { id: of, result } if *of == id => Some(result.clone()),
             _ => None,
         });
         let reply = replies.next();
         assert!(replies.next().is_none(), "answered twice");
         reply
-    }
-
-    pub fn ask(&mut self, task: TaskId, request: Request) -> Option<Result<String, String>> {
-        self.tickets += 1;
-        let ticket = self.tickets;
-        self.feed(Input::Request { ticket, task, request });
-        self.effects.iter().find_map(|effect| match effect {
-            Effect::Respond { ticket: of, result } if *of == ticket => Some(result.clone()),
-            _ => None,
-        })
     }
 
     pub fn send(&mut self, task: TaskId, text: &str) -> Option<Result<Outcome, Fault>> {
@@ -275,7 +273,7 @@ impl Rig {
     pub fn make(&mut self, parent: TaskId, title: &str) -> TaskId {
         let draft = Draft { title: title.to_owned(), ..Draft::default() };
         match self.command(Command::Create { parent, before: None, draft, start: Start::Later }) {
-            Some(Ok(Outcome::Created(task))) => task,
+            Some(Ok(Outcome::Created { task, .. })) => task,
             other => panic!("not made: {other:?}"),
         }
     }
@@ -400,12 +398,16 @@ impl Rig {
     }
 
     /// The worktree that is being put away or brought back is, or is not. Tells whose it was.
-    pub fn worktree_done(&mut self, result: Result<String, String>) -> TaskId {
+    pub fn worktree_done(&mut self, result: Result<(), String>) -> TaskId {
         let found =
             self.effects.iter().rposition(|effect| matches!(effect, Effect::Clear { .. } | Effect::Restore { .. }));
         match self.effects.remove(found.expect("a worktree is waited for")) {
-            Effect::Clear { ticket, task, .. } | Effect::Restore { ticket, task, .. } => {
-                self.feed(Input::Cleared { ticket, result });
+            Effect::Clear { ticket, task, .. } => {
+                self.feed(Input::Cleared { ticket, result: result.map(|()| SetAside::default()) });
+                task
+            }
+            Effect::Restore { ticket, task, .. } => {
+                self.feed(Input::Restored { ticket, result: result.map(|()| RestoredWorktree::Clean) });
                 task
             }
             other => panic!("{other:?}"),
@@ -430,6 +432,12 @@ impl Rig {
     pub fn count_effects(&self, is: impl Fn(&Effect) -> bool) -> usize {
         self.effects.iter().filter(|effect| is(effect)).count()
     }
+}
+
+/// A command that makes a task that nobody has spoken to.
+pub fn new_task(parent: TaskId) -> Command {
+    let draft = Draft { title: "New".to_owned(), ..Draft::default() };
+    Command::Create { parent, before: None, draft, start: Start::Later }
 }
 
 fn machine(tree: &Tree, limits: &Limits, ids: &IdSource, approvals: &Approvals) -> Machine {

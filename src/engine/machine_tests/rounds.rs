@@ -1,7 +1,6 @@
 use super::*;
 use crate::config::recurring::{Facts, PlanChange, Schedule};
 use crate::engine::command::{Changes, Draft, Start};
-use crate::engine::request::Request;
 use crate::model::ask::Approval;
 use crate::model::task::Recurring;
 
@@ -22,7 +21,7 @@ fn every_six_hours() -> Schedule {
 fn swept_once(rig: &mut Rig, mode: Recurring) -> TaskId {
     let draft = Draft { title: "Sweep".to_owned(), recurring: mode, schedule: every_six_hours(), ..Draft::default() };
     let create = Command::Create { parent: rig.root(), before: None, draft, start: Start::Now };
-    let Some(Ok(Outcome::Created(task))) = rig.command(create) else { panic!("not made") };
+    let Some(Ok(Outcome::Created { task, .. })) = rig.command(create) else { panic!("not made") };
     rig.start(task);
     rig.exit(task, &Exit::DonePassed);
     rig.effects.clear();
@@ -34,7 +33,7 @@ fn a_round_that_resets_begins_with_an_empty_conversation_on_a_fresh_branch() {
     let mut rig = Rig::new();
     let task = swept_once(&mut rig, Recurring::Reset);
     come_round(&mut rig, task, Recurring::Reset);
-    assert_eq!(rig.worktree_done(Ok(String::new())), task);
+    assert_eq!(rig.worktree_done(Ok(())), task);
     assert_eq!((rig.launched(), rig.status(task)), (vec![task], Status::InProgress));
     assert_eq!(rig.machine.state(task).unwrap().turns.voice, None, "nothing of the first round is in it");
     rig.start(task);
@@ -71,7 +70,7 @@ fn a_recurring_task_that_is_closed_is_pending_again_and_comes_round() {
         let mut rig = Rig::new();
         let task = swept_once(&mut rig, mode);
         rig.command(Command::Close { task });
-        rig.worktree_done(Ok(String::new()));
+        rig.worktree_done(Ok(()));
         let node = rig.view(task).node;
         assert_eq!((node.status, node.worktree, node.round), (Status::Pending, None, None), "{mode:?}");
         let talks = rig.machine.state(task).unwrap().turns.voice.is_some();
@@ -91,7 +90,7 @@ fn a_message_begins_a_round_of_a_task_without_times_with_an_empty_conversation()
     let task = swept_once(&mut rig, Recurring::Reset);
     rig.send(task, "again");
     assert!(rig.launched().is_empty(), "its worktree is put away first");
-    assert_eq!(rig.worktree_done(Ok(String::new())), task);
+    assert_eq!(rig.worktree_done(Ok(())), task);
     assert_eq!((rig.launched(), rig.status(task)), (vec![task], Status::InProgress));
     assert_eq!(rig.machine.state(task).unwrap().turns.voice, None);
     let unread: Vec<String> = rig.view(task).unread.into_iter().map(|message| message.body).collect();
@@ -123,7 +122,7 @@ fn a_round_that_cannot_begin_is_asked_about_and_keeps_the_message() {
     assert_eq!(rig.only_ask(task).kind(), crate::model::AskKind::LaunchFailed);
     assert_eq!((rig.view(task).unread.len(), rig.launched().len()), (1, 0));
     rig.answer(task, 0);
-    rig.worktree_done(Ok(String::new()));
+    rig.worktree_done(Ok(()));
     assert_eq!(rig.launched(), [task]);
 }
 
@@ -148,7 +147,7 @@ fn a_round_that_a_crash_cut_short_before_its_first_word_begins_at_the_next_start
         if mode == Recurring::Reset {
             // The worktree is gone and the tree says so; the message is what the crash takes.
             rig.saves = Mood::Sleeps;
-            rig.worktree_done(Ok(String::new()));
+            rig.worktree_done(Ok(()));
             rig.appends = Mood::Refuses;
             rig.wake_disk_once();
         }
@@ -165,21 +164,14 @@ fn a_round_that_a_crash_cut_short_before_its_first_word_begins_at_the_next_start
 #[test]
 fn only_the_root_and_the_person_make_recurring_tasks() {
     let Family { mut rig, root, child, .. } = family();
-    let new = || Request::CreateTask {
-        parent: None,
-        title: "Sweep".to_owned(),
-        description: String::new(),
-        profile: None,
-        budget: None,
-        colour: None,
-        recurring: Recurring::Reset,
-        schedule: every_six_hours(),
-        start: false,
-        draft: false,
+    let new = |parent: TaskId| {
+        let (title, schedule) = ("Sweep".to_owned(), every_six_hours());
+        let draft = Draft { title, recurring: Recurring::Reset, schedule, ..Draft::default() };
+        Command::Create { parent, before: None, draft, start: Start::Later }
     };
-    assert!(rig.ask(child, new()).unwrap().unwrap_err().contains("only the root"));
+    assert!(message_of(rig.ask(child, new(child))).contains("only the root"));
     assert!(rig.written.is_empty());
-    assert!(rig.ask(root, new()).unwrap().unwrap().contains(".mxd/tasks/"));
+    assert!(rig.ask(root, new(root)).unwrap().is_ok());
     let [PlanChange::Keep(edit)] = rig.written.as_slice() else { panic!("{:?}", rig.written) };
     assert_eq!((edit.title.as_str(), &edit.schedule), ("Sweep", &every_six_hours()));
 }

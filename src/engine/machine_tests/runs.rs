@@ -19,11 +19,7 @@ fn whom_the_person_waits_for_is_admitted_first() {
     rig.start(root);
     // Those that an agent starts wait in the order they were started.
     for task in &tasks[..3] {
-        let message = "begin".to_owned();
-        rig.ask(
-            root,
-            crate::engine::request::Request::SendMessage { task: task.to_string(), message, request_reply: false },
-        );
+        rig.ask(root, Command::Message { to: *task, body: "begin".to_owned(), request_reply: false });
     }
     rig.send(tasks[3], "begin");
     rig.send(tasks[2], "you too");
@@ -69,7 +65,7 @@ fn what_is_stopped_stays_in_progress_and_asleep() {
     rig.send(queued, "begin");
     for task in [queued, alive] {
         let reply = rig.command(Command::Stop { scope: StopScope::Task(task) });
-        assert_eq!(reply, Some(Ok(Outcome::Noted("stopped".to_owned()))));
+        assert_eq!(reply, Some(Ok(Outcome::Stopped { agents: 1 })));
     }
     let torn_down = |effect: &Effect| matches!(effect, Effect::Teardown { task, reason: InterruptReason::Stopped } if *task == alive);
     assert_eq!(rig.count_effects(torn_down), 1);
@@ -182,7 +178,7 @@ fn what_the_person_says_after_a_stop_is_heeded() {
     assert!(rig.launched().is_empty(), "the old run is still there");
     rig.stopped(task);
     assert_eq!(rig.launched(), [task]);
-    assert!(matches!(rig.reply(rig.last_ticket()), Some(Ok(Outcome::Sent(_)))));
+    assert!(matches!(rig.reply(rig.last_command()), Some(Ok(Outcome::Sent { .. }))));
     // The same where the stop is still on its way to the disk.
     let asleep = rig.make_asleep(rig.root(), "Asleep");
     rig.appends = Mood::Sleeps;
@@ -289,12 +285,7 @@ fn who_waits_for_a_reply_of_somebody_who_sleeps_is_named_with_both() {
     rig.send(root, "begin");
     rig.start(root);
     let task = rig.make_busy(root, "Task");
-    let request = crate::engine::request::Request::SendMessage {
-        task: root.to_string(),
-        message: "Which one?".to_owned(),
-        request_reply: true,
-    };
-    rig.ask(task, request);
+    rig.ask(task, Command::Message { to: root, body: "Which one?".to_owned(), request_reply: true });
     rig.rest(task);
     assert_eq!(rig.view(task).waits, Some(Wait::Task { task: root }), "the root is at work and may answer");
     rig.take_a_turn(root);
@@ -317,11 +308,7 @@ fn a_reply_ends_the_wait_also_across_a_restart() {
     rig.start(root);
     let task = rig.make_busy(root, "Task");
     let below = rig.make_busy(task, "Below");
-    let ask = |to: TaskId| crate::engine::request::Request::SendMessage {
-        task: to.to_string(),
-        message: "Which one?".to_owned(),
-        request_reply: true,
-    };
+    let ask = |to: TaskId| Command::Message { to, body: "Which one?".to_owned(), request_reply: true };
     // It asks two that are above it: what it waits for is the one that it asked last.
     rig.ask(below, ask(root));
     rig.ask(below, ask(task));
@@ -329,11 +316,7 @@ fn a_reply_ends_the_wait_also_across_a_restart() {
     rig.crash();
     assert_eq!(rig.view(below).waits, Some(Wait::Task { task }), "{:?}", rig.view(task).waits);
     rig.start(root);
-    let reply = crate::engine::request::Request::SendMessage {
-        task: below.to_string(),
-        message: "This one.".to_owned(),
-        request_reply: false,
-    };
+    let reply = Command::Message { to: below, body: "This one.".to_owned(), request_reply: false };
     rig.start(task);
     rig.ask(task, reply);
     rig.start(below);
@@ -351,8 +334,8 @@ fn what_is_stopped_before_agents_may_start_does_not_begin_when_they_may() {
     let (ready, told) = (rig.make(root, "Ready"), rig.make(root, "Told"));
     rig.send(told, "begin");
     let stop = |rig: &mut Rig, task| rig.command(Command::Stop { scope: StopScope::Subtree(task) });
-    assert_eq!(stop(&mut rig, ready), Some(Ok(Outcome::Noted("nothing was at work".to_owned()))));
-    assert_eq!(stop(&mut rig, told), Some(Ok(Outcome::Noted("stopped".to_owned()))));
+    assert_eq!(stop(&mut rig, ready), Some(Ok(Outcome::Stopped { agents: 0 })));
+    assert_eq!(stop(&mut rig, told), Some(Ok(Outcome::Stopped { agents: 1 })));
     rig.limits = Limits::default();
     rig.crash();
     assert!(rig.launched().is_empty(), "{:?}", rig.launched());

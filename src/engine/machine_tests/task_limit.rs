@@ -1,23 +1,5 @@
 use super::*;
-use crate::config::recurring::Schedule;
-use crate::engine::request::Request;
 use crate::model::AskKind;
-use crate::model::task::Recurring;
-
-fn new_task() -> Request {
-    Request::CreateTask {
-        parent: None,
-        title: "New".to_owned(),
-        description: String::new(),
-        profile: None,
-        budget: None,
-        colour: None,
-        recurring: Recurring::None,
-        schedule: Schedule::default(),
-        start: false,
-        draft: false,
-    }
-}
 
 fn limited(max_tasks: u32, max_tasks_per_turn: u32) -> (Rig, TaskId) {
     let mut rig = Rig::with(Limits { max_tasks, max_tasks_per_turn, ..Limits::default() });
@@ -29,7 +11,7 @@ fn limited(max_tasks: u32, max_tasks_per_turn: u32) -> (Rig, TaskId) {
 
 /// Lets the agent create tasks until it is refused. Returns how many it made.
 fn create_all(rig: &mut Rig, task: TaskId) -> usize {
-    (0..100).take_while(|_| rig.ask(task, new_task()).unwrap().is_ok()).count()
+    (0..100).take_while(|_| rig.ask(task, new_task(task)).unwrap().is_ok()).count()
 }
 
 #[test]
@@ -49,8 +31,8 @@ fn an_agent_that_creates_too_many_tasks_in_a_turn_waits_for_the_user_who_is_aske
 #[test]
 fn another_turn_may_create_tasks_again() {
     let (mut rig, root) = limited(100, 3);
-    rig.ask(root, new_task());
-    rig.ask(root, new_task());
+    rig.ask(root, new_task(root));
+    rig.ask(root, new_task(root));
     rig.take_a_turn(root);
     assert_eq!(create_all(&mut rig, root), 3);
 }

@@ -20,7 +20,7 @@ fn asleep() -> (Rig, TaskId) {
 }
 
 /// Returns the last job that the machine wants done, and its number.
-fn job(rig: &Rig) -> (Ticket, &Job) {
+fn job(rig: &Rig) -> (EffectId, &Job) {
     let mut jobs = rig.effects.iter().rev().filter_map(|effect| match effect {
         Effect::Work { ticket, job, .. } => Some((*ticket, &**job)),
         _ => None,
@@ -71,7 +71,7 @@ fn receipt(exit: i32) -> Receipt {
 fn a_merge_is_kept_in_the_session_before_it_is_answered_and_can_be_undone() {
     let (mut rig, task) = asleep();
     assert_eq!(merge(&mut rig, task, OnConflict::Refuse), None);
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     let (_, Job::Prepare { target, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
     assert_eq!(target, "main");
     answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
@@ -81,7 +81,8 @@ fn a_merge_is_kept_in_the_session_before_it_is_answered_and_can_be_undone() {
     rig.send(task, "go on");
     assert!(rig.launched().is_empty());
     answer(&mut rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
-    assert!(matches!(rig.reply(ticket), Some(Ok(Outcome::Noted(said))) if said.contains("only the branch moved")));
+    let merged = Outcome::Merged { task, how: How::Squash, target: "main".to_owned(), checkout: None };
+    assert_eq!(rig.reply(id), Some(Ok(merged)));
     assert_eq!(rig.view(task).landing, Some(landing()));
     assert_eq!(rig.launched(), [task], "what was said meanwhile is heard now");
 
@@ -113,12 +114,12 @@ fn nobody_begins_where_a_merge_is_writing_and_who_began_during_the_check_is_not_
     let (mut rig, task) = asleep();
     let root = rig.root();
     merge(&mut rig, task, OnConflict::Refuse);
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     // The check takes long, and the person has something to say to whoever works where the target is.
     rig.send(root, "work");
     assert_eq!(rig.launched(), [root]);
     answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
-    let said = message_of(rig.reply(ticket));
+    let said = message_of(rig.reply(id));
     assert!(said.contains("nothing was merged") && said.contains("under its hands"), "{said}");
     assert!(!matches!(job(&rig).1, Job::Land { .. }));
 
@@ -148,19 +149,19 @@ fn what_was_solved_by_hand_is_merged_or_squashed_and_never_rebased() {
     let rebase = Command::Merge { task, into: Goal::Above, how: How::Rebase, conflicts: OnConflict::Solved };
     assert!(message_of(rig.command(rebase)).contains("rebase"));
     merge(&mut rig, task, OnConflict::Solved);
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     assert!(matches!(job(&rig).1, Job::Prepare { conflicts: OnConflict::Solved, .. }));
     answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
-    assert!(message_of(rig.reply(ticket)).contains("1 file, such as a.txt"), "the target has gained something else");
+    assert!(message_of(rig.reply(id)).contains("1 file, such as a.txt"), "the target has gained something else");
 }
 
 #[test]
 fn conflicts_are_refused_or_put_to_the_agent_with_both_sides() {
     let (mut rig, task) = asleep();
     merge(&mut rig, task, OnConflict::Refuse);
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
-    assert!(message_of(rig.reply(ticket)).contains("1 file, such as a.txt"));
+    assert!(message_of(rig.reply(id)).contains("1 file, such as a.txt"));
     assert!(rig.launched().is_empty());
 
     merge(&mut rig, task, OnConflict::AskAgent);
@@ -177,9 +178,9 @@ fn conflicts_are_refused_or_put_to_the_agent_with_both_sides() {
 fn a_check_that_fails_stops_a_merge_and_says_why() {
     let (mut rig, task) = asleep();
     merge(&mut rig, task, OnConflict::Refuse);
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     answer(&mut rig, Ok(Worked::CheckFailed(receipt(2))));
-    let said = message_of(rig.reply(ticket));
+    let said = message_of(rig.reply(id));
     assert!(said.contains("`make test` failed with exit code 2") && said.contains("it said so"), "{said}");
     assert!(message_of(rig.command(Command::Verify { task })).contains("nothing says how"));
 }
@@ -210,7 +211,7 @@ fn a_round_of_comments_is_one_message_and_stays_in_the_session() {
     let review =
         |comments| Command::Review { task, comments, words: "Good so far.".to_owned(), state: Some("t".to_owned()) };
     assert!(message_of(rig.command(review(vec![comment(" ")]))).contains("empty"));
-    assert!(matches!(rig.command(review(vec![comment("why?"), comment("and here?")])), Some(Ok(Outcome::Sent(_)))));
+    assert!(matches!(rig.command(review(vec![comment("why?"), comment("and here?")])), Some(Ok(Outcome::Sent { .. }))));
     let said = rig.messages(task).pop().unwrap().body;
     assert!(said.contains("Good so far.\n\nsrc/a.rs:3-4\n> let x = 1;\n> let y = 2;\nwhy?"), "{said}");
     assert_eq!((rig.view(task).rounds, rig.launched()), (1, vec![task]));
@@ -222,7 +223,7 @@ fn a_rewind_moves_the_head_says_so_and_waits_for_the_person() {
     let turn = rig.machine.state(task).unwrap().turns.last.clone().unwrap().turn;
     let head = rig.log(task).last().unwrap().id;
     rig.command(Command::Rewind { task, to: Some(turn), extent: Extent::Both });
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     let (_, Job::GoBack(back)) = job(&rig) else { panic!() };
     assert_eq!((back.aim, back.extent), (Aim::After(Some(turn)), Extent::Both));
     let went = Went {
@@ -234,7 +235,7 @@ fn a_rewind_moves_the_head_says_so_and_waits_for_the_person() {
         ..Went::default()
     };
     answer(&mut rig, Ok(Worked::WentBack(went.clone())));
-    assert!(matches!(rig.reply(ticket), Some(Ok(Outcome::Noted(_)))));
+    assert_eq!(rig.reply(id), Some(Ok(Outcome::Rewound { task, extent: Extent::Both })));
     let kinds: Vec<&str> = rig.log(task).iter().rev().take(4).map(|event| event.body.kind()).collect();
     assert_eq!(kinds, ["run_ended", "work", "snapshot", "head_moved"]);
     assert!(rig.view(task).can_redo && rig.launched().is_empty());
@@ -319,12 +320,12 @@ fn a_fork_that_cannot_be_made_leaves_no_task_behind() {
     rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
     assert_eq!(rig.tree.all().count(), 3);
     answer(&mut rig, Err(Fault::environment("no room")));
-    rig.worktree_done(Ok(String::new()));
+    rig.worktree_done(Ok(()));
     assert_eq!(rig.tree.all().count(), 2);
     rig.command(Command::Fork { task, at: None, draft, start });
-    let ticket = rig.last_ticket();
+    let id = rig.last_command();
     answer(&mut rig, Ok(Worked::Forked));
-    let Some(Ok(Outcome::Created(made))) = rig.reply(ticket) else { panic!("{:?}", rig.reply(ticket)) };
+    let Some(Ok(Outcome::Created { task: made, .. })) = rig.reply(id) else { panic!("{:?}", rig.reply(id)) };
     assert_eq!(rig.view(made).node.title, "Task (fork)");
     assert_eq!(rig.launched(), [made]);
 }
@@ -334,7 +335,7 @@ fn a_fork_that_a_crash_interrupted_is_undone_and_one_that_is_whole_stays() {
     let (mut rig, task) = asleep();
     let draft = crate::engine::command::Draft::default();
     let start = crate::engine::command::Start::Now;
-    for cleared in [Ok(String::new()), Err("it is in use".to_owned())] {
+    for cleared in [Ok(()), Err("it is in use".to_owned())] {
         rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
         rig.crash();
         let half = rig.worktree_done(cleared);
@@ -346,7 +347,7 @@ fn a_fork_that_a_crash_interrupted_is_undone_and_one_that_is_whole_stays() {
     rig.saves = Mood::Sleeps;
     answer(&mut rig, Ok(Worked::Forked));
     rig.crash();
-    rig.worktree_done(Ok(String::new()));
+    rig.worktree_done(Ok(()));
     assert_eq!(rig.tree.all().count(), 2);
 
     rig.command(Command::Fork { task, at: None, draft, start });

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::{ask, fields};
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::Command;
+use crate::engine::tools::{answer, fields};
 use crate::model::ask::AskMode;
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Asks the person.
-pub(super) struct Clarify(pub(super) Door);
+pub(super) struct Clarify(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -55,14 +55,29 @@ impl Handler for Clarify {
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let (question, rest) = one_line(&input.question);
         let detail = [rest, input.detail.as_deref().unwrap_or_default().trim()];
-        let request = Request::Clarify {
+        let mode = if input.block { AskMode::Blocks } else { AskMode::Continues };
+        let command = Command::Ask {
             question: question.to_owned(),
             detail: detail.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"),
             choices: input.choices.into_iter().filter_map(|choice| fields::given(Some(choice))).collect(),
             default: fields::given(input.default),
-            mode: if input.block { AskMode::Blocks } else { AskMode::Continues },
+            mode,
         };
-        ask(&self.0, request, &call).await
+        let asking = async {
+            self.0.command(command).await?;
+            let words = match mode {
+                AskMode::Blocks => {
+                    "The question was put to the person. Call yield now: the answer wakes you. Do not go on with what \
+                     depends on it."
+                }
+                AskMode::Continues => {
+                    "The question was put to the person. Go on with what does not depend on it; the answer comes as a \
+                     message."
+                }
+            };
+            Ok(words.to_owned())
+        };
+        answer(asking, &call).await
     }
 }
 

@@ -1,19 +1,23 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{commanded, refused};
 
 #[tokio::test]
 async fn a_question_blocks_unless_said_otherwise() {
-    let wanted = |mode| Request::Clarify {
+    let wanted = |mode| Command::Ask {
         question: "Which port?".to_owned(),
         detail: String::new(),
         choices: Vec::new(),
         default: None,
         mode,
     };
-    assert_eq!(asked("clarify", json!({"question": "Which port?"})).await, wanted(AskMode::Blocks));
-    assert_eq!(asked("clarify", json!({"question": "Which port?", "block": false})).await, wanted(AskMode::Continues));
+    let (command, words) = commanded("clarify", json!({"question": "Which port?"})).await;
+    assert_eq!(command, wanted(AskMode::Blocks));
+    assert!(words.contains("Call yield now"), "{words}");
+    let (command, words) = commanded("clarify", json!({"question": "Which port?", "block": false})).await;
+    assert_eq!(command, wanted(AskMode::Continues));
+    assert!(words.contains("Go on with what does not depend on it"), "{words}");
 }
 
 #[tokio::test]
@@ -22,14 +26,14 @@ async fn what_does_not_fit_on_the_line_goes_into_the_detail() {
         "question": " Which port?\r\nBoth are free.\n", "detail": "8080 is the old one.",
         "choices": ["8080", " ", "9090"], "default": "9090",
     });
-    let wanted = Request::Clarify {
+    let wanted = Command::Ask {
         question: "Which port?".to_owned(),
         detail: "Both are free.\n\n8080 is the old one.".to_owned(),
         choices: vec!["8080".to_owned(), "9090".to_owned()],
         default: Some("9090".to_owned()),
         mode: AskMode::Blocks,
     };
-    assert_eq!(asked("clarify", said).await, wanted);
+    assert_eq!(commanded("clarify", said).await.0, wanted);
 }
 
 #[tokio::test]

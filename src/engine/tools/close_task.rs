@@ -5,13 +5,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::base::TaskId;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{Command, Outcome, SetAside};
+use crate::engine::tools::{answer, reset_task, unexpected};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Puts a sub task away.
-pub(super) struct CloseTask(pub(super) Door);
+pub(super) struct CloseTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,8 +35,35 @@ impl Handler for CloseTask {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::CloseTask { task: input.task }, &call).await
+        let closing = async {
+            let task = self.0.find(&input.task).await?;
+            match self.0.command(Command::Close { task: task.id }).await? {
+                Outcome::Closed { task: id, recurs, set_aside } => {
+                    let again = if recurs { "It is pending, and comes round again. " } else { "" };
+                    Ok(format!("Closed \"{}\". {again}{}", task.title, kept(id, &set_aside)).trim_end().to_owned())
+                }
+                // A recurring task that begins with an empty conversation each time.
+                Outcome::Reset { recurs } => Ok(reset_task::words(&task.title, recurs)),
+                other => Err(unexpected(&other)),
+            }
+        };
+        answer(closing, &call).await
     }
+}
+
+/// Says what was kept of a task's work.
+fn kept(task: TaskId, set_aside: &SetAside) -> String {
+    let mut parts = Vec::new();
+    if set_aside.archived {
+        parts.push(format!("Work that was not merged is kept in refs/mxd/archive/{task}."));
+    }
+    if let Some(files) = &set_aside.files {
+        parts.push(format!("What could not be archived is in {}.", files.display()));
+    }
+    if let Some(drafts) = &set_aside.drafts {
+        parts.push(format!("Conflicts that were being solved by hand are kept in {}.", drafts.display()));
+    }
+    parts.join(" ")
 }
 
 #[cfg(test)]

@@ -1,12 +1,25 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{commanded, id, refused, said};
 
 #[tokio::test]
 async fn a_task_is_closed_by_name() {
-    let wanted = Request::CloseTask { task: "01JZ".to_owned() };
-    assert_eq!(asked("close_task", json!({"task": "01JZ"})).await, wanted);
+    let (command, words) = commanded("close_task", json!({"task": "01JZ"})).await;
+    assert_eq!(command, Command::Close { task: id("01JZ") });
+    assert_eq!(words, "Closed \"Task\".");
+}
+
+#[tokio::test]
+async fn what_was_kept_of_it_is_said() {
+    let (task, input) = (id("01JZ"), json!({"task": "01JZ"}));
+    let set_aside = SetAside { archived: true, files: Some("/aside".into()), drafts: Some("/drafts".into()) };
+    let words = said("close_task", input.clone(), Outcome::Closed { task, recurs: true, set_aside }).await;
+    for part in ["comes round again", &format!("refs/mxd/archive/{task}."), "in /aside.", "in /drafts."] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    let words = said("close_task", input, Outcome::Reset { recurs: true }).await;
+    assert!(words.starts_with("Reset \"Task\"") && words.ends_with("comes round again."), "{words}");
 }
 
 #[tokio::test]

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::base::TaskId;
 use crate::config::recurring::Schedule;
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::{ask, fields};
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{self, Begun, Command, Draft, Outcome};
+use crate::engine::tools::{answer, fields, unexpected};
 use crate::model::task::Recurring;
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Makes a sub task.
-pub(super) struct CreateTask(pub(super) Door);
+pub(super) struct CreateTask(pub(super) AgentPort);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -102,8 +103,12 @@ impl Handler for CreateTask {
                  Nothing was done.",
             );
         }
-        let request = Request::CreateTask {
-            parent: fields::given(input.parent),
+        let start = match input.start {
+            Start::Now => command::Start::Now,
+            Start::Later => command::Start::Later,
+            Start::Draft => command::Start::Draft,
+        };
+        let draft = Draft {
             title: input.title,
             description: input.description,
             profile: fields::given(input.profile),
@@ -119,11 +124,43 @@ impl Handler for CreateTask {
                 cron: fields::given(input.cron),
                 time_zone: fields::given(input.time_zone),
             },
-            start: input.start == Start::Now,
-            draft: input.start == Start::Draft,
         };
-        ask(&self.0, request, &call).await
+        let recurs = draft.recurring != Recurring::None;
+        let creating = async {
+            let parent = self.0.id_or_own(fields::given(input.parent).as_deref()).await?;
+            match self.0.command(Command::Create { parent, before: None, draft, start }).await? {
+                Outcome::Created { task, title, start } => {
+                    let below = Some(parent).filter(|parent| *parent != self.0.task());
+                    Ok(words(task, &title, &start, below, recurs))
+                }
+                other => Err(unexpected(&other)),
+            }
+        };
+        answer(creating, &call).await
     }
+}
+
+/// Says that a task was created, and what follows for the agent that did.
+fn words(task: TaskId, title: &str, start: &Begun, below: Option<TaskId>, recurs: bool) -> String {
+    let created = format!("Created task {task} \"{title}\"");
+    let said = match (start, below) {
+        (Begun::Yes, Some(below)) => format!("{created} below {below} and started it."),
+        (Begun::Yes, None) => format!("{created} and started it."),
+        (Begun::No, _) => format!("{created}."),
+        (Begun::Delayed { reason }, _) => {
+            return format!(
+                "{created}. Its first message could not be written yet ({reason}); that is tried again until it can, and \
+                 then the task starts. Do not create it again."
+            );
+        }
+    };
+    if !recurs {
+        return said;
+    }
+    format!(
+        "{said} It is written down in .mxd/tasks/{task}.json: commit that file. Without times in it (\"every\" or \
+         \"cron\") it comes round when you send it a message."
+    )
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::Command;
+use crate::engine::tools::answer;
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Takes a sub task out of the tree.
-pub(super) struct DeleteTask(pub(super) Door);
+pub(super) struct DeleteTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,7 +34,15 @@ impl Handler for DeleteTask {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::DeleteTask { task: input.task }, &call).await
+        let deleting = async {
+            let task = self.0.find(&input.task).await?;
+            self.0.command(Command::Delete { task: task.id }).await?;
+            Ok(format!(
+                "Deleted \"{}\". What of its work was not merged is archived below refs/mxd/archive.",
+                task.title
+            ))
+        };
+        answer(deleting, &call).await
     }
 }
 

@@ -1,12 +1,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{commanded, id, refused};
 
 #[tokio::test]
 async fn a_task_is_deleted_by_name() {
-    let wanted = Request::DeleteTask { task: "01JZ".to_owned() };
-    assert_eq!(asked("delete_task", json!({"task": "01JZ"})).await, wanted);
+    let (command, words) = commanded("delete_task", json!({"task": "01JZ"})).await;
+    assert_eq!(command, Command::Delete { task: id("01JZ") });
+    assert_eq!(words, "Deleted \"Task\". What of its work was not merged is archived below refs/mxd/archive.");
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use futures::future::{BoxFuture, FutureExt as _};
 
 use crate::agent::control::tools::{DoneCheck, Refusal};
 use crate::base::text;
-use crate::engine::door::Door;
-use crate::engine::request::Request;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::query::Unfinished;
 use crate::model::event::Verdict;
 
 /// How many files a refusal names.
@@ -36,19 +36,21 @@ pub struct FailedCheck {
 
 /// The check behind `done`.
 pub struct Finish {
-    door: Door,
+    port: AgentPort,
     worktree: Option<Arc<dyn Clean>>,
 }
 
 impl Finish {
     /// The root has no worktree of its own: it works where the person does, and what lies there is not its to judge.
-    pub fn new(door: Door, worktree: Option<Arc<dyn Clean>>) -> Self {
-        Self { door, worktree }
+    pub fn new(port: AgentPort, worktree: Option<Arc<dyn Clean>>) -> Self {
+        Self { port, worktree }
     }
 
     async fn check(&self, verdict: Verdict) -> Option<Refusal> {
-        if let Err(reason) = self.door.ask(Request::MayFinish { verdict }).await {
-            return Some(reason.into());
+        match self.port.unfinished(verdict).await {
+            Ok(None) => {}
+            Ok(Some(unfinished)) => return Some(first(&unfinished).into()),
+            Err(fault) => return Some(fault.to_string().into()),
         }
         let worktree = self.worktree.as_ref()?;
         match worktree.uncommitted().await {
@@ -74,6 +76,25 @@ impl Finish {
 impl DoneCheck for Finish {
     fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<Refusal>> {
         self.check(verdict).boxed()
+    }
+}
+
+/// Says what has to happen before the task can be declared done.
+fn first(unfinished: &Unfinished) -> String {
+    match unfinished {
+        Unfinished::SubTasks(running) => {
+            let named: Vec<String> =
+                running.iter().map(|task| format!("\"{}\" ({})", text::headline(&task.title, 60), task.id)).collect();
+            format!(
+                "sub tasks are still in progress: {}. Wait for them (yield), or end what is no longer needed: stop_task, then \
+                 close_task.",
+                named.join(", ")
+            )
+        }
+        Unfinished::Questions(asks) => format!(
+            "{asks} of your questions to the person {} not answered yet. Call yield and wait for the answer.",
+            if *asks == 1 { "is" } else { "are" }
+        ),
     }
 }
 

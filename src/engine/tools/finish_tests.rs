@@ -1,5 +1,8 @@
 use super::*;
-use crate::engine::tools::testing::door;
+use crate::base::Fault;
+use crate::engine::agent_port::AgentCall;
+use crate::engine::query::{TaskRef, TreeAnswer, TreeQuery};
+use crate::engine::tools::testing::{id, port};
 
 /// A worktree that looks as the test says.
 struct Worktree(Result<Vec<String>, String>);
@@ -11,13 +14,19 @@ impl Clean for Worktree {
 }
 
 /// Asks to finish, with an engine that answers `engine`.
-async fn refusal(verdict: Verdict, engine: Result<(), &str>, worktree: Option<Worktree>) -> Option<String> {
-    let (door, mut knocks) = door();
-    let finish = Finish::new(door, worktree.map(|worktree| Arc::new(worktree) as Arc<dyn Clean>));
+async fn refusal(
+    verdict: Verdict,
+    engine: Result<Option<Unfinished>, Fault>,
+    worktree: Option<Worktree>,
+) -> Option<String> {
+    let (port, mut requests) = port();
+    let task = port.task();
+    let finish = Finish::new(port, worktree.map(|worktree| Arc::new(worktree) as Arc<dyn Clean>));
     let answering = async {
-        let knock = knocks.recv().await.unwrap();
-        assert_eq!(knock.request, Request::MayFinish { verdict });
-        knock.answer.send(engine.map(|()| String::new()).map_err(str::to_owned)).unwrap();
+        let request = requests.recv().await.unwrap();
+        let AgentCall::Query { query, answer } = request.call else { panic!("{request:?}") };
+        assert_eq!(query, TreeQuery::MayFinish { task, verdict });
+        answer.send(engine.map(TreeAnswer::MayFinish)).unwrap();
     };
     tokio::join!(finish.refuse(verdict), answering).0.map(|refusal| refusal.reason)
 }
@@ -31,33 +40,42 @@ fn files(count: usize) -> Worktree {
 #[tokio::test]
 async fn a_clean_task_may_finish() {
     for verdict in BOTH {
-        assert_eq!(refusal(verdict, Ok(()), Some(files(0))).await, None);
-        assert_eq!(refusal(verdict, Ok(()), None).await, None, "the root has no worktree of its own");
+        assert_eq!(refusal(verdict, Ok(None), Some(files(0))).await, None);
+        assert_eq!(refusal(verdict, Ok(None), None).await, None, "the root has no worktree of its own");
     }
 }
 
 #[tokio::test]
 async fn what_the_engine_says_comes_first() {
-    for worktree in [None, Some(files(3))] {
-        let reason = refusal(Verdict::Passed, Err("sub tasks are still in progress"), worktree).await;
-        assert_eq!(reason.as_deref(), Some("sub tasks are still in progress"));
+    let below = TaskRef { id: id("01JZ"), title: "Below".to_owned(), parent: None };
+    let answers = [
+        (Ok(Some(Unfinished::SubTasks(vec![below]))), format!("still in progress: \"Below\" ({}).", id("01JZ"))),
+        (Ok(Some(Unfinished::Questions(1))), "1 of your questions to the person is not".to_owned()),
+        (Ok(Some(Unfinished::Questions(2))), "2 of your questions to the person are not".to_owned()),
+        (Err(Fault::environment("shutting down")), "shutting down".to_owned()),
+    ];
+    for (engine, wanted) in answers {
+        for worktree in [None, Some(files(3))] {
+            let reason = refusal(Verdict::Passed, engine.clone(), worktree).await.unwrap();
+            assert!(reason.contains(&wanted), "{reason}");
+        }
     }
 }
 
 #[tokio::test]
 async fn nothing_uncommitted_is_left_behind() {
     for verdict in BOTH {
-        let reason = refusal(verdict, Ok(()), Some(files(2))).await.unwrap();
+        let reason = refusal(verdict, Ok(None), Some(files(2))).await.unwrap();
         assert!(reason.contains("uncommitted changes: src/file00.rs, src/file01.rs. Commit"), "{reason}");
     }
-    let reason = refusal(Verdict::Passed, Ok(()), Some(files(NAMED + 7))).await.unwrap();
+    let reason = refusal(Verdict::Passed, Ok(None), Some(files(NAMED + 7))).await.unwrap();
     assert!(reason.contains(&format!("src/file{:02}.rs and 7 more.", NAMED - 1)), "{reason}");
 }
 
 #[tokio::test]
 async fn a_broken_worktree_can_fail_and_not_pass() {
     let broken = || Some(Worktree(Err("not a git repository".to_owned())));
-    assert_eq!(refusal(Verdict::Failed, Ok(()), broken()).await, None);
-    let reason = refusal(Verdict::Passed, Ok(()), broken()).await.unwrap();
+    assert_eq!(refusal(Verdict::Failed, Ok(None), broken()).await, None);
+    let reason = refusal(Verdict::Passed, Ok(None), broken()).await.unwrap();
     assert!(reason.contains("not a git repository"), "{reason}");
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{Command, Outcome};
+use crate::engine::tools::{answer, unexpected};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Copies a conversation into a sub task.
-pub(super) struct ForkTaskContext(pub(super) Door);
+pub(super) struct ForkTaskContext(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,26 @@ impl Handler for ForkTaskContext {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::Fork { source: input.source, target: input.task }, &call).await
+        let copying = async {
+            let (source, whose) = match &input.source {
+                Some(name) => {
+                    let source = self.0.find(name).await?;
+                    (source.id, format!("the conversation of \"{}\"", source.title))
+                }
+                None => (self.0.task(), String::new()),
+            };
+            let whose = if source == self.0.task() { "your conversation" } else { &whose };
+            let target = self.0.find(&input.task).await?;
+            match self.0.command(Command::ForkContext { source, target: target.id }).await? {
+                Outcome::Copied { events } => Ok(format!(
+                    "Copied {events} events of {whose} into \"{}\" ({}). You are still yourself: the copy is the other \
+                     task. Send it a message to start it.",
+                    target.title, target.id
+                )),
+                other => Err(unexpected(&other)),
+            }
+        };
+        answer(copying, &call).await
     }
 }
 

@@ -1,18 +1,24 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{Asked, Scene, commanded, id, refused};
 
 #[tokio::test]
 async fn the_copy_goes_into_the_named_task() {
-    let wanted = Request::Fork { source: None, target: "01JZ".to_owned() };
-    assert_eq!(asked("fork_task_context", json!({"task": "01JZ"})).await, wanted);
+    let mut scene = Scene::new();
+    let (asked, reply) = scene.call("fork_task_context", json!({"task": "01JZ"})).await;
+    let wanted = Command::ForkContext { source: scene.own, target: id("01JZ") };
+    assert_eq!(asked, [Asked::Command(wanted)]);
+    let target = id("01JZ");
+    let words = format!("Copied 7 events of your conversation into \"Task\" ({target}).");
+    assert!(reply.text.starts_with(&words), "{reply:?}");
 }
 
 #[tokio::test]
 async fn another_task_may_be_the_source() {
-    let wanted = Request::Fork { source: Some("01JY".to_owned()), target: "01JZ".to_owned() };
-    assert_eq!(asked("fork_task_context", json!({"task": "01JZ", "source": "01JY"})).await, wanted);
+    let (command, words) = commanded("fork_task_context", json!({"task": "01JZ", "source": "01JY"})).await;
+    assert_eq!(command, Command::ForkContext { source: id("01JY"), target: id("01JZ") });
+    assert!(words.contains("events of the conversation of \"Task\" into"), "{words}");
 }
 
 #[tokio::test]

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::tools::{answer, tree_text};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Shows a task.
-pub(super) struct GetTask(pub(super) Door);
+pub(super) struct GetTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +29,11 @@ impl Handler for GetTask {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::GetTask { task: input.task }, &call).await
+        let reading = async {
+            let task = self.0.find(&input.task).await?.id;
+            Ok(tree_text::card(&self.0.card(task).await?))
+        };
+        answer(reading, &call).await
     }
 }
 

@@ -1,12 +1,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::query::TreeQuery;
+use crate::engine::tools::testing::{id, queried, refused};
 
 #[tokio::test]
 async fn a_task_is_shown_by_name() {
-    let wanted = Request::GetTask { task: "01JZ".to_owned() };
-    assert_eq!(asked("get_task", json!({"task": "01JZ"})).await, wanted);
+    assert_eq!(queried("get_task", json!({"task": "01JZ"})).await, TreeQuery::Task { task: id("01JZ") });
 }
 
 #[tokio::test]

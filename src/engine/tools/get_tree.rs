@@ -5,13 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::{ask, fields};
+use crate::engine::agent_port::AgentPort;
+use crate::engine::tools::{answer, fields, tree_text};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Shows the tree.
-pub(super) struct GetTree(pub(super) Door);
+pub(super) struct GetTree(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +34,14 @@ impl Handler for GetTree {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        let request = Request::GetTree { below: fields::given(input.below), include_closed: input.include_closed };
-        ask(&self.0, request, &call).await
+        let reading = async {
+            let below = match fields::given(input.below) {
+                Some(name) => Some(self.0.find(&name).await?.id),
+                None => None,
+            };
+            Ok(tree_text::listing(&self.0.rows(below).await?, self.0.task(), input.include_closed))
+        };
+        answer(reading, &call).await
     }
 }
 

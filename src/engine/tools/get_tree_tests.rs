@@ -1,15 +1,15 @@
 use serde_json::json;
 
-use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::query::TreeQuery;
+use crate::engine::tools::testing::{id, queried, refused};
 
 #[tokio::test]
 async fn it_is_the_whole_tree_unless_said_otherwise() {
-    let whole = Request::GetTree { below: None, include_closed: false };
-    assert_eq!(asked("get_tree", json!({})).await, whole);
-    assert_eq!(asked("get_tree", json!({"below": ""})).await, whole);
-    let part = Request::GetTree { below: Some("01JZ".to_owned()), include_closed: true };
-    assert_eq!(asked("get_tree", json!({"below": "01JZ", "include_closed": true})).await, part);
+    let whole = TreeQuery::Rows { below: None };
+    assert_eq!(queried("get_tree", json!({})).await, whole);
+    assert_eq!(queried("get_tree", json!({"below": ""})).await, whole);
+    let part = TreeQuery::Rows { below: Some(id("01JZ")) };
+    assert_eq!(queried("get_tree", json!({"below": "01JZ", "include_closed": true})).await, part);
 }
 
 #[tokio::test]

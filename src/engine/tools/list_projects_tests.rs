@@ -5,7 +5,7 @@ use crate::engine::tools::testing::{Neighbours, Scene};
 
 #[tokio::test]
 async fn every_project_is_listed_with_what_it_takes_to_speak_to_it() {
-    let (requests, reply) = Scene::new().call("list_projects", json!({}), Ok("")).await;
+    let (requests, reply) = Scene::new().call("list_projects", json!({})).await;
     assert!(requests.is_empty(), "{requests:?}");
     let wanted = "- 01JZ8Q4W3M5N0000000000000A web (/src/web, open)\n- 01JZ8Q4W3M5N0000000000000B docs (/src/docs)\n";
     assert_eq!((reply.text.as_str(), reply.is_error), (wanted, false));

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::{ask, fields};
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::Command;
+use crate::engine::tools::{answer, fields};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Puts sub tasks in another order.
-pub(super) struct ReorderTasks(pub(super) Door);
+pub(super) struct ReorderTasks(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +35,16 @@ impl Handler for ReorderTasks {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        let parent = fields::given(input.parent).unwrap_or_else(|| self.0.task().to_string());
-        ask(&self.0, Request::ReorderTasks { parent, order: input.order }, &call).await
+        let ordering = async {
+            let parent = self.0.id_or_own(fields::given(input.parent).as_deref()).await?;
+            let mut order = Vec::with_capacity(input.order.len());
+            for name in &input.order {
+                order.push(self.0.find(name).await?.id);
+            }
+            self.0.command(Command::Reorder { parent, order }).await?;
+            Ok("The sub tasks are in the new order.".to_owned())
+        };
+        answer(ordering, &call).await
     }
 }
 

@@ -1,16 +1,17 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{Scene, asked, refused};
+use crate::engine::tools::testing::{Asked, Scene, commanded, id, refused};
 
 #[tokio::test]
 async fn it_is_ones_own_sub_tasks_unless_said_otherwise() {
     let mut scene = Scene::new();
-    let (requests, _) = scene.call("reorder_tasks", json!({"order": ["01JB", "01JA"]}), Ok("")).await;
-    let order = vec!["01JB".to_owned(), "01JA".to_owned()];
-    assert_eq!(requests, [Request::ReorderTasks { parent: scene.own.to_string(), order: order.clone() }]);
+    let (asked, reply) = scene.call("reorder_tasks", json!({"order": ["01JB", "01JA"]})).await;
+    let order = vec![id("01JB"), id("01JA")];
+    assert_eq!(asked, [Asked::Command(Command::Reorder { parent: scene.own, order: order.clone() })]);
+    assert_eq!(reply.text, "The sub tasks are in the new order.");
     let said = json!({"order": ["01JB", "01JA"], "parent": "01JZ"});
-    assert_eq!(asked("reorder_tasks", said).await, Request::ReorderTasks { parent: "01JZ".to_owned(), order });
+    assert_eq!(commanded("reorder_tasks", said).await.0, Command::Reorder { parent: id("01JZ"), order });
 }
 
 #[tokio::test]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{Command, Outcome};
+use crate::engine::tools::{answer, unexpected};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Starts a sub task over.
-pub(super) struct ResetTask(pub(super) Door);
+pub(super) struct ResetTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +35,21 @@ impl Handler for ResetTask {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::ResetTask { task: input.task }, &call).await
+        let resetting = async {
+            let task = self.0.find(&input.task).await?;
+            match self.0.command(Command::Reset { task: task.id }).await? {
+                Outcome::Reset { recurs } => Ok(words(&task.title, recurs)),
+                other => Err(unexpected(&other)),
+            }
+        };
+        answer(resetting, &call).await
     }
+}
+
+/// Says that a task was reset.
+pub(super) fn words(title: &str, recurs: bool) -> String {
+    let again = if recurs { " It is pending, and comes round again." } else { "" };
+    format!("Reset \"{title}\": an empty conversation, a fresh branch. Its old work is archived.{again}")
 }
 
 #[cfg(test)]

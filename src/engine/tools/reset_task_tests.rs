@@ -1,12 +1,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{commanded, id, refused};
 
 #[tokio::test]
 async fn a_task_is_reset_by_name() {
-    let wanted = Request::ResetTask { task: "01JZ".to_owned() };
-    assert_eq!(asked("reset_task", json!({"task": "01JZ"})).await, wanted);
+    let (command, words) = commanded("reset_task", json!({"task": "01JZ"})).await;
+    assert_eq!(command, Command::Reset { task: id("01JZ") });
+    assert_eq!(words, "Reset \"Task\": an empty conversation, a fresh branch. Its old work is archived.");
 }
 
 #[tokio::test]

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::tools::{answer, tree_text};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Finds tasks.
-pub(super) struct SearchTasks(pub(super) Door);
+pub(super) struct SearchTasks(pub(super) AgentPort);
 
 const DEFAULT_LIMIT: usize = 10;
 const LARGEST_LIMIT: usize = 50;
@@ -39,7 +38,11 @@ impl Handler for SearchTasks {
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let limit = input.limit.unwrap_or(DEFAULT_LIMIT).min(LARGEST_LIMIT);
-        ask(&self.0, Request::SearchTasks { query: input.query, limit }, &call).await
+        let searching = async {
+            let found = self.0.search(input.query.clone(), limit).await?;
+            Ok(tree_text::hits(&input.query, &found))
+        };
+        answer(searching, &call).await
     }
 }
 

@@ -1,13 +1,14 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::query::TreeQuery;
+use crate::engine::tools::testing::{queried, refused};
 
 #[tokio::test]
 async fn the_number_of_tasks_is_bounded() {
     for (limit, wanted) in [(json!(null), DEFAULT_LIMIT), (json!(3), 3), (json!(100_000), LARGEST_LIMIT)] {
-        let wanted = Request::SearchTasks { query: "login".to_owned(), limit: wanted };
-        assert_eq!(asked("search_tasks", json!({"query": "login", "limit": limit})).await, wanted);
+        let wanted = TreeQuery::Search { words: "login".to_owned(), limit: wanted };
+        assert_eq!(queried("search_tasks", json!({"query": "login", "limit": limit})).await, wanted);
     }
 }
 

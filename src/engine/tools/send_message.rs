@@ -5,13 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{Command, Outcome};
+use crate::engine::tools::{answer, unexpected};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Says something to another task.
-pub(super) struct SendMessage(pub(super) Door);
+pub(super) struct SendMessage(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +41,18 @@ impl Handler for SendMessage {
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let Input { task, message, request_reply } = input;
-        ask(&self.0, Request::SendMessage { task, message, request_reply }, &call).await
+        let sending = async {
+            let to = self.0.find(&task).await?;
+            let is_sub_task = to.parent == Some(self.0.task());
+            match self.0.command(Command::Message { to: to.id, body: message, request_reply }).await? {
+                Outcome::Sent { wakes: true, .. } if is_sub_task => {
+                    Ok(format!("Sent, and \"{}\" is being started.", to.title))
+                }
+                Outcome::Sent { .. } => Ok(format!("Sent to \"{}\".", to.title)),
+                other => Err(unexpected(&other)),
+            }
+        };
+        answer(sending, &call).await
     }
 }
 

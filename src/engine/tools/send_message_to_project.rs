@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::base::Fault;
 use crate::engine::tools::answer;
 use crate::engine::tools::projects::Projects;
 use crate::tools::{Call, Effect, Handler, Reply, names};
@@ -40,7 +41,8 @@ impl Handler for SendMessageToProject {
         if message.is_empty() {
             return Reply::error("Not sent: the message is empty.");
         }
-        answer(self.0.send(input.project.trim(), message), &call.context.tokens).await
+        let sending = async { self.0.send(input.project.trim(), message).await.map_err(Fault::user) };
+        answer(sending, &call).await
     }
 }
 

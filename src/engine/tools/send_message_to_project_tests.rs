@@ -5,7 +5,7 @@ use crate::engine::tools::testing::{Scene, refused};
 #[tokio::test]
 async fn the_other_project_gets_the_message() {
     let said = json!({"project": " web ", "message": "The interface changes.\n"});
-    let (requests, reply) = Scene::new().call("send_message_to_project", said, Ok("")).await;
+    let (requests, reply) = Scene::new().call("send_message_to_project", said).await;
     assert!(requests.is_empty(), "{requests:?}");
     assert_eq!((reply.text.as_str(), reply.is_error), ("web has: The interface changes.", false));
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::ask;
+use crate::base::text;
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{Command, Outcome, StopScope};
+use crate::engine::tools::{answer, unexpected};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Stops a sub task.
-pub(super) struct StopTask(pub(super) Door);
+pub(super) struct StopTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +33,19 @@ impl Handler for StopTask {
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
-        ask(&self.0, Request::StopTask { task: input.task }, &call).await
+        let stopping = async {
+            let task = self.0.find(&input.task).await?;
+            match self.0.command(Command::Stop { scope: StopScope::Subtree(task.id) }).await? {
+                Outcome::Stopped { agents: 0 } => Ok(format!("Nothing was at work in \"{}\".", task.title)),
+                Outcome::Stopped { agents } => Ok(format!(
+                    "Stopped \"{}\": {}. A message wakes it again; close_task puts it away.",
+                    task.title,
+                    text::count(agents, "agent", "agents")
+                )),
+                other => Err(unexpected(&other)),
+            }
+        };
+        answer(stopping, &call).await
     }
 }
 

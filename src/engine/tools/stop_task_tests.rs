@@ -1,12 +1,15 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{commanded, id, refused, said};
 
 #[tokio::test]
 async fn a_task_is_stopped_by_name() {
-    let wanted = Request::StopTask { task: "01JZ".to_owned() };
-    assert_eq!(asked("stop_task", json!({"task": "01JZ"})).await, wanted);
+    let (command, words) = commanded("stop_task", json!({"task": "01JZ"})).await;
+    assert_eq!(command, Command::Stop { scope: StopScope::Subtree(id("01JZ")) });
+    assert_eq!(words, "Stopped \"Task\": 2 agents. A message wakes it again; close_task puts it away.");
+    let words = said("stop_task", json!({"task": "01JZ"}), Outcome::Stopped { agents: 0 }).await;
+    assert_eq!(words, "Nothing was at work in \"Task\".");
 }
 
 #[tokio::test]

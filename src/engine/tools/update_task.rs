@@ -5,13 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::engine::door::Door;
-use crate::engine::request::Request;
-use crate::engine::tools::{ask, fields};
+use crate::engine::agent_port::AgentPort;
+use crate::engine::command::{Changes, Command};
+use crate::engine::tools::{answer, fields};
 use crate::tools::{Call, Effect, Handler, Reply, names};
 
 /// Changes what is written down of a sub task.
-pub(super) struct UpdateTask(pub(super) Door);
+pub(super) struct UpdateTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -52,8 +52,15 @@ impl Handler for UpdateTask {
             Err(problem) => return Reply::error(problem),
         };
         let Input { task, title, description, draft, .. } = input;
-        let colour = input.colour.map(Into::into);
-        ask(&self.0, Request::UpdateTask { task, title, description, budget, colour, draft }, &call).await
+        let (budget, colour) = (budget.map(Some), input.colour.map(|colour| Some(colour.into())));
+        let changes = Changes { title, description, budget, colour, draft, ..Changes::default() };
+        let updating = async {
+            let task = self.0.find(&task).await?;
+            let title = changes.title.clone().unwrap_or(task.title);
+            self.0.command(Command::Update { task: task.id, changes }).await?;
+            Ok(format!("Updated task {} \"{}\".", task.id, title.split_whitespace().collect::<Vec<_>>().join(" ")))
+        };
+        answer(updating, &call).await
     }
 }
 

@@ -2,20 +2,16 @@ use serde_json::json;
 
 use super::*;
 use crate::base::MicroUsd;
-use crate::engine::tools::testing::{asked, refused};
+use crate::engine::tools::testing::{commanded, id, refused};
 use crate::model::task;
 
 #[tokio::test]
 async fn only_what_is_said_changes() {
-    let wanted = Request::UpdateTask {
-        task: "01JZ".to_owned(),
-        title: None,
-        description: None,
-        budget: None,
-        colour: None,
-        draft: Some(false),
-    };
-    assert_eq!(asked("update_task", json!({"task": "01JZ", "draft": false})).await, wanted);
+    let task = id("01JZ");
+    let changes = Changes { draft: Some(false), ..Changes::default() };
+    let (command, words) = commanded("update_task", json!({"task": "01JZ", "draft": false})).await;
+    assert_eq!(command, Command::Update { task, changes });
+    assert_eq!(words, format!("Updated task {task} \"Task\"."));
 }
 
 #[tokio::test]
@@ -23,15 +19,17 @@ async fn everything_that_is_said_arrives() {
     let said = json!({
         "task": "01JZ", "title": "New", "description": "", "budget_usd": 0.5, "colour": "blue", "draft": true,
     });
-    let wanted = Request::UpdateTask {
-        task: "01JZ".to_owned(),
+    let changes = Changes {
         title: Some("New".to_owned()),
         description: Some(String::new()),
-        budget: Some(MicroUsd(500_000)),
-        colour: Some(task::Colour::Blue),
+        budget: Some(Some(MicroUsd(500_000))),
+        colour: Some(Some(task::Colour::Blue)),
         draft: Some(true),
+        ..Changes::default()
     };
-    assert_eq!(asked("update_task", said).await, wanted);
+    let (command, words) = commanded("update_task", said).await;
+    assert_eq!(command, Command::Update { task: id("01JZ"), changes });
+    assert!(words.ends_with("\"New\"."), "{words}");
 }
 
 #[tokio::test]

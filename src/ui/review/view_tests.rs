@@ -273,6 +273,24 @@ fn a_merge_is_looked_at_before_it_is_done() {
 }
 
 #[test]
+fn a_merge_says_where_the_work_went_and_which_key_takes_it_back() {
+    let mut screen = with_branch(200, 60);
+    screen.keys("m");
+    let ready = preview(&screen);
+    previewed(&mut screen, ready);
+    screen.keys("enter");
+    let tag = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Engine { tag, .. } => Some(*tag),
+        _ => None,
+    });
+    let (task, target) = (screen.ids().login, "main".to_owned());
+    let merged = Outcome::Merged { task, how: How::Merge, target, checkout: None };
+    screen.msg(Msg::Reply { tag: tag.unwrap(), outcome: Ok(merged) });
+    assert!(screen.shows("merged into main, which is checked out nowhere"), "{}", screen.text());
+    assert!(screen.shows("takes it back") && !screen.shows("mxd merge"), "{}", screen.text());
+}
+
+#[test]
 fn conflicts_dirt_and_failed_checks_are_named_and_refused() {
     let mut screen = with_branch(120, 40);
     screen.keys("m");

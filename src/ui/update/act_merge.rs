@@ -122,7 +122,7 @@ fn merge(model: &mut Model, conflicts: OnConflict, cx: &Cx<'_>, out: &mut Out) {
         }
         return;
     }
-    let expect = Expect::Merged { task, told: conflicts == OnConflict::AskAgent };
+    let expect = Expect::Merged(task);
     if conflicts == OnConflict::Solved {
         if may_change(model, cx) {
             busy(model, words);
@@ -136,16 +136,14 @@ fn merge(model: &mut Model, conflicts: OnConflict, cx: &Cx<'_>, out: &mut Out) {
 }
 
 /// A merge came to something.
-pub fn merged(model: &mut Model, task: TaskId, told: bool, outcome: &Outcome, cx: &Cx<'_>) {
+pub fn merged(model: &mut Model, task: TaskId, outcome: &Outcome, cx: &Cx<'_>) {
     model.layers.retain(|layer| !matches!(layer, Layer::Merge(dialog) if dialog.task == task));
-    if matches!(outcome, Outcome::Done) {
-        let words = if told {
-            "the agent was told of the conflicts".to_owned()
-        } else {
-            format!("merged; {} takes it back", model.key_of(Action::UndoMerge))
-        };
-        model.toasts.say(Level::Info, words, cx.now);
-    }
+    let words = match outcome {
+        Outcome::AgentAsked(_) => "the agent was told of the conflicts".to_owned(),
+        Outcome::Done => format!("merged; {} takes it back", model.key_of(Action::UndoMerge)),
+        _ => return,
+    };
+    model.toasts.say(Level::Info, words, cx.now);
 }
 
 /// A merge or a check was refused: the dialog says why, and what is so now.

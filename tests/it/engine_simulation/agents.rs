@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use mxd::agent::driver::Ending;
 use mxd::agent::machine::{BudgetVerdict, Effect, Input, Limits, Machine};
-use mxd::base::{MessageId, MicroUsd, RunId, TaskId};
-use mxd::engine::machine::{self, Ticket};
+use mxd::base::{Fault, MessageId, MicroUsd, RunId, TaskId};
+use mxd::engine::command::{Actor, CommandId};
+use mxd::engine::machine;
+use mxd::engine::query::TreeAnswer;
 use mxd::model::conversation::ToolUse;
 use mxd::model::event::{BackgroundRef, Event, Exit, InterruptReason, ToolResult, Verdict};
 use mxd::model::live::Live;
@@ -15,7 +17,7 @@ use mxd::provider::{ApiError, ErrorClass};
 use mxd::tools::{self, names};
 
 use super::disk::{Write, Writer};
-use super::model::usage;
+use super::model::{Request, usage};
 use super::world::World;
 
 /// What can be said to a run.
@@ -34,7 +36,7 @@ enum Work {
     Reserve,
     Count { number: u64 },
     Model { number: u64, cancelled: bool },
-    Tool { call: ToolUse, asked: Option<Ticket>, answer: Option<Result<String, String>>, cancelled: bool },
+    Tool { call: ToolUse, asked: Option<CommandId>, answer: Option<Result<(), Fault>>, cancelled: bool },
     Timer { timer: u64, cancelled: bool },
     Process { id: String },
 }
@@ -73,10 +75,10 @@ impl Run {
         self.agent.is_resting()
     }
 
-    pub fn respond(&mut self, ticket: Ticket, result: Result<String, String>) {
+    pub fn respond(&mut self, id: CommandId, result: Result<(), Fault>) {
         for work in &mut self.work {
             if let Work::Tool { asked, answer, .. } = work
-                && *asked == Some(ticket)
+                && *asked == Some(id)
             {
                 *answer = Some(result);
                 return;
@@ -259,26 +261,40 @@ impl World {
     }
 
     fn ask_engine(&mut self, task: TaskId, call: ToolUse) {
-        let Some(request) = self.request(&call.name) else { return };
+        let Some(request) = self.request(&call.name, task) else { return };
         self.tally.count("requests");
-        self.tickets += 1;
-        let ticket = self.tickets;
-        self.requests.insert(ticket, task);
+        let id = self.next_command();
         let run = self.runs.get_mut(&task).unwrap();
-        run.work.push(Work::Tool { call, asked: Some(ticket), answer: None, cancelled: false });
-        self.inbox.push_back(machine::Input::Request { ticket, task, request });
+        run.work.push(Work::Tool { call, asked: Some(id), answer: None, cancelled: false });
+        match request {
+            Request::Command(command) => {
+                self.requests.insert(id, task);
+                self.inbox.push_back(machine::Input::Command { id, actor: Actor::Agent(task), command });
+            }
+            Request::Query(query) => self.queries.push_back((task, id, query)),
+        }
+    }
+
+    /// Answers the first query of an agent, from what the machine knows by now.
+    pub fn answer_query(&mut self) {
+        let Some((task, id, query)) = self.queries.pop_front() else { return };
+        let result = match self.machine.query(&query) {
+            Ok(TreeAnswer::MayFinish(Some(unfinished))) => Err(Fault::user(format!("{unfinished:?}"))),
+            result => result.map(drop),
+        };
+        self.respond(task, id, result);
     }
 
     fn tool_finished(
         &mut self,
         task: TaskId,
         call: &ToolUse,
-        answer: Option<&Result<String, String>>,
+        answer: Option<&Result<(), Fault>>,
         cancelled: bool,
     ) -> Input {
         let is_done = call.name == names::wire(names::DONE);
         let verdict = if self.calm || self.dice.chance(70) { Verdict::Passed } else { Verdict::Failed };
-        let control = (is_done && answer == Some(&Ok(String::new())))
+        let control = (is_done && answer == Some(&Ok(())))
             .then(|| tools::Control::Done { verdict, result: "what came of it".to_owned() });
         let is_error = cancelled || matches!(answer, Some(Err(_)));
         let starts = call.name == names::wire(names::BASH) && !cancelled;

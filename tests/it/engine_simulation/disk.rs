@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mxd::agent::fork::Target;
 use mxd::base::{AskId, EventId, IdSource, MessageId, RunId, TaskId, Timestamp};
-use mxd::engine::machine::Ticket;
+use mxd::engine::machine::EffectId;
 use mxd::model::event::{Body, Event, VERSION};
 use mxd::model::fold::SessionState;
 use mxd::model::message::Message;
@@ -12,7 +12,7 @@ use mxd::model::message::Message;
 /// Who waits for an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    Engine(Ticket),
+    Engine(EffectId),
     /// A run: which of all, and its own number for the append.
     Run {
         run: RunId,

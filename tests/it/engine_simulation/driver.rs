@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use mxd::agent::fork::Target;
 use mxd::agent::machine::Input as RunInput;
-use mxd::base::TaskId;
-use mxd::engine::machine::{Effect, Hook, Input, LaunchFailure, Ticket};
+use mxd::base::{Fault, TaskId};
+use mxd::engine::command::{CommandId, RestoredWorktree, SetAside};
+use mxd::engine::machine::{Effect, EffectId, Hook, Input, LaunchFailure};
 use mxd::engine::recall::Recalled;
 use mxd::model::event::{Body, Event, TaskChanged};
 
@@ -16,17 +17,17 @@ use super::world::World;
 
 /// Something slow that was asked for.
 pub enum Job {
-    Clear(Ticket),
-    Restore(Ticket),
+    Clear(EffectId),
+    Restore(EffectId),
     Recall {
-        ticket: Ticket,
+        ticket: EffectId,
         task: TaskId,
         known: BTreeSet<TaskId>,
     },
     /// The file of a recurring task.
-    WriteDown(Ticket),
+    WriteDown(EffectId),
     Copy {
-        ticket: Ticket,
+        ticket: EffectId,
         to: TaskId,
         target: Target,
     },
@@ -85,22 +86,25 @@ impl World {
             // Nobody here asks for it: what becomes of work is tested on real repositories.
             Effect::Work { .. } => panic!("seed {}: a job that nobody asked for", self.seed),
             Effect::Wake { timer, at } => self.timers.push((at, timer)),
-            Effect::Reply { ticket, result } => rules::replied(self, ticket, &result),
-            Effect::Respond { ticket, result } => {
-                let task = self.requests.remove(&ticket);
-                assert!(task.is_some(), "seed {}: request {ticket} was answered twice", self.seed);
-                if result.is_err() {
-                    self.tally.count("requests refused");
-                }
-                if let Some(run) = task.and_then(|task| self.runs.get_mut(&task)) {
-                    run.respond(ticket, result);
-                }
-            }
+            Effect::Reply { id, result } => match self.requests.remove(&id) {
+                Some(task) => self.respond(task, id, result.map(drop)),
+                None => rules::replied(self, id, &result),
+            },
             Effect::Ended => {
                 let nobody = self.runs.is_empty() && self.launches.is_empty();
                 assert!(nobody, "seed {}: ended with somebody at work", self.seed);
                 self.ended = true;
             }
+        }
+    }
+
+    /// Answers an agent, if it still waits.
+    pub fn respond(&mut self, task: TaskId, id: CommandId, result: Result<(), Fault>) {
+        if result.is_err() {
+            self.tally.count("requests refused");
+        }
+        if let Some(run) = self.runs.get_mut(&task) {
+            run.respond(id, result);
         }
     }
 
@@ -240,9 +244,13 @@ impl World {
         let job = self.jobs.swap_remove(at);
         let fails = self.fails(8);
         match job {
-            Job::Clear(ticket) | Job::Restore(ticket) => {
-                let result = if fails { Err("git said no".to_owned()) } else { Ok(String::new()) };
+            Job::Clear(ticket) => {
+                let result = if fails { Err("git said no".to_owned()) } else { Ok(SetAside::default()) };
                 self.inbox.push_back(Input::Cleared { ticket, result });
+            }
+            Job::Restore(ticket) => {
+                let result = if fails { Err("git said no".to_owned()) } else { Ok(RestoredWorktree::Clean) };
+                self.inbox.push_back(Input::Restored { ticket, result });
             }
             Job::WriteDown(ticket) => {
                 let result = if fails { Err("the disk is full".to_owned()) } else { Ok(None) };

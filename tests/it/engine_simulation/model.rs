@@ -2,8 +2,8 @@
 
 use mxd::agent::machine::Prepared;
 use mxd::base::{Json, MessageId, MicroUsd, TaskId, TurnId};
-use mxd::config::recurring::Schedule;
-use mxd::engine::request::Request;
+use mxd::engine::command::{Changes, Command, Draft, Start, StopScope};
+use mxd::engine::query::TreeQuery;
 use mxd::model::ask::AskMode;
 use mxd::model::conversation::{ToolUse, Wire};
 use mxd::model::event::{CachePolicy, SessionConfig, StopReason, SystemPrompt, Verdict};
@@ -19,6 +19,12 @@ use super::world::World;
 const COST: MicroUsd = MicroUsd(7);
 /// Enough tasks for any trouble there can be between them.
 const MANY: usize = 10;
+
+/// What an agent asks of the engine.
+pub enum Request {
+    Command(Command),
+    Query(TreeQuery),
+}
 
 impl World {
     pub fn prepared(&mut self, config: bool, context: bool) -> Prepared {
@@ -36,57 +42,60 @@ impl World {
         Prepared { config, work_context }
     }
 
-    /// Returns what an agent asks for with a tool of this name.
-    pub fn request(&mut self, name: &str) -> Option<Request> {
+    /// Returns what the agent of `own` asks for with a tool of this name.
+    pub fn request(&mut self, name: &str, own: TaskId) -> Option<Request> {
         let tasks: Vec<TaskId> = self.machine.tree().all().map(|node| node.id).collect();
-        let some = self.dice.pick(&tasks)?;
-        let task = some.to_string();
+        let task = self.dice.pick(&tasks)?;
         let coin = self.dice.chance(50);
-        Some(match names::split(name)?.1 {
-            "create_task" => Request::CreateTask {
-                parent: (self.dice.draw(6) == 0).then_some(task),
-                title: if self.dice.draw(20) == 0 { " ".to_owned() } else { format!("Task {}", tasks.len()) },
-                description: "what to do".to_owned(),
-                profile: None,
-                budget: coin.then_some(MicroUsd(70)),
-                colour: None,
-                recurring: if self.dice.draw(20) == 0 { Recurring::Reset } else { Recurring::None },
-                schedule: Schedule::default(),
-                start: self.dice.chance(85),
-                draft: self.dice.draw(12) == 0,
+        let command = match names::split(name)?.1 {
+            "create_task" => Command::Create {
+                parent: if self.dice.draw(6) == 0 { task } else { own },
+                before: None,
+                draft: Draft {
+                    title: if self.dice.draw(20) == 0 { " ".to_owned() } else { format!("Task {}", tasks.len()) },
+                    description: "what to do".to_owned(),
+                    budget: coin.then_some(MicroUsd(70)),
+                    recurring: if self.dice.draw(20) == 0 { Recurring::Reset } else { Recurring::None },
+                    ..Draft::default()
+                },
+                start: match (self.dice.chance(85), self.dice.draw(12)) {
+                    (_, 0) => Start::Draft,
+                    (true, _) => Start::Now,
+                    (false, _) => Start::Later,
+                },
             },
             "send_message" => {
-                Request::SendMessage { task, message: "a word".to_owned(), request_reply: self.dice.chance(40) }
+                Command::Message { to: task, body: "a word".to_owned(), request_reply: self.dice.chance(40) }
             }
-            "clarify" => Request::Clarify {
+            "clarify" => Command::Ask {
                 question: "Which?".to_owned(),
                 detail: String::new(),
                 choices: vec!["this".to_owned(), "that".to_owned()],
                 default: coin.then(|| "this".to_owned()),
                 mode: if self.dice.chance(50) { AskMode::Blocks } else { AskMode::Continues },
             },
-            "stop_task" => Request::StopTask { task },
-            "close_task" => Request::CloseTask { task },
-            "delete_task" => Request::DeleteTask { task },
-            "reset_task" => Request::ResetTask { task },
-            "update_task" => Request::UpdateTask {
-                task,
-                title: coin.then(|| "Another title".to_owned()),
-                description: None,
-                budget: None,
-                colour: None,
-                draft: (self.dice.draw(4) == 0).then_some(coin),
-            },
-            "reorder_tasks" => {
-                let children = &self.machine.tree().get(some)?.children;
-                Request::ReorderTasks { parent: task, order: children.iter().rev().map(ToString::to_string).collect() }
+            "stop_task" => Command::Stop { scope: StopScope::Subtree(task) },
+            "close_task" => Command::Close { task },
+            "delete_task" => Command::Delete { task },
+            "reset_task" => Command::Reset { task },
+            "update_task" => {
+                let title = coin.then(|| "Another title".to_owned());
+                let draft = (self.dice.draw(4) == 0).then_some(coin);
+                Command::Update { task, changes: Changes { title, draft, ..Changes::default() } }
             }
-            "get_tree" if coin => Request::GetTree { below: None, include_closed: true },
-            "get_tree" => Request::GetTask { task },
-            names::FORK_TASK_CONTEXT => Request::Fork { source: None, target: task },
-            names::DONE => Request::MayFinish { verdict: Verdict::Passed },
-            _ => Request::SearchTasks { query: "title".to_owned(), limit: 5 },
-        })
+            "reorder_tasks" => {
+                let children = &self.machine.tree().get(task)?.children;
+                Command::Reorder { parent: task, order: children.iter().rev().copied().collect() }
+            }
+            names::FORK_TASK_CONTEXT => Command::ForkContext { source: own, target: task },
+            "get_tree" if coin => return Some(Request::Query(TreeQuery::Rows { below: None })),
+            "get_tree" => return Some(Request::Query(TreeQuery::Task { task })),
+            names::DONE => {
+                return Some(Request::Query(TreeQuery::MayFinish { task: own, verdict: Verdict::Passed }));
+            }
+            _ => return Some(Request::Query(TreeQuery::Search { words: "title".to_owned(), limit: 5 })),
+        };
+        Some(Request::Command(command))
     }
 
     /// Returns what the model says.

@@ -1,7 +1,7 @@
 //! The person: wishes at any moment, sensible or not; and, at the end, somebody who looks after everything.
 
 use mxd::base::{MessageId, MicroUsd, TaskId};
-use mxd::engine::command::{Changes, Command, Draft, Outgoing, Start, StopScope};
+use mxd::engine::command::{Actor, Changes, Command, CommandId, Draft, Outgoing, Start, StopScope};
 use mxd::engine::machine::Input;
 use mxd::model::Ask;
 use mxd::model::ask::Given;
@@ -12,11 +12,16 @@ use mxd::model::task::Status;
 use super::world::World;
 
 impl World {
+    pub fn next_command(&mut self) -> CommandId {
+        self.numbers += 1;
+        CommandId(self.numbers)
+    }
+
     pub fn issue(&mut self, command: Command) {
         self.tally.count("commands");
-        self.tickets += 1;
-        self.commands.insert(self.tickets, command.clone());
-        self.inbox.push_back(Input::Command { ticket: self.tickets, command });
+        let id = self.next_command();
+        self.commands.insert(id, command.clone());
+        self.inbox.push_back(Input::Command { id, actor: Actor::User, command });
     }
 
     pub fn say(&mut self, task: TaskId) {

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use mxd::base::{EventId, Fault, MessageId, MicroUsd, TaskId};
-use mxd::engine::command::{Command, Outcome, StopScope};
-use mxd::engine::machine::{Input, LaunchOrder, Ticket};
-use mxd::engine::request::Request;
+use mxd::engine::command::{Actor, Command, CommandId, Outcome, StopScope};
+use mxd::engine::machine::{Input, LaunchOrder};
 use mxd::engine::snapshot::Wait;
 use mxd::model::AskKind;
 use mxd::model::ask::AnsweredBy;
@@ -24,21 +23,17 @@ const STOPPED: Exit = Exit::Interrupted(InterruptReason::Stopped);
 pub fn before(world: &mut World, input: &Input) {
     match input {
         Input::Observed { task, event } => observed(world, *task, event),
-        Input::Command { command: Command::Stop { scope }, .. } => stopped(world, *scope),
-        Input::Command { command: Command::Delete { task } | Command::Reset { task }, .. } => ended(world, *task),
-        Input::Request {
-            request: Request::StopTask { task } | Request::DeleteTask { task } | Request::ResetTask { task },
+        Input::Command { actor: Actor::User, command: Command::Stop { scope }, .. } => stopped(world, *scope),
+        Input::Command {
+            command:
+                Command::Stop { scope: StopScope::Subtree(task) } | Command::Delete { task } | Command::Reset { task },
             ..
-        } => {
-            if let Ok(task) = task.parse() {
-                ended(world, task);
-            }
-        }
+        } => ended(world, *task),
         Input::Command { command: Command::Quit, .. } => world.quitting = true,
-        Input::Command { ticket, command: Command::Send { task, .. } | Command::Resume { task } } => {
+        Input::Command { id, command: Command::Send { task, .. } | Command::Resume { task }, .. } => {
             // How often it had been stopped when this was said.
             let stops = world.stops.get(task).copied().unwrap_or(0);
-            world.said.insert(*ticket, stops);
+            world.said.insert(*id, stops);
         }
         _ => {}
     }
@@ -117,15 +112,15 @@ pub fn ends_with_a_stop(log: &[Event]) -> bool {
     last.is_some_and(|event| matches!(&event.body, Body::RunEnded(ended) if ended.exit == STOPPED))
 }
 
-pub fn replied(world: &mut World, ticket: Ticket, result: &Result<Outcome, Fault>) {
-    let command = world.commands.remove(&ticket);
-    let Some(command) = command else { panic!("seed {}: command {ticket} was answered twice", world.seed) };
+pub fn replied(world: &mut World, id: CommandId, result: &Result<Outcome, Fault>) {
+    let command = world.commands.remove(&id);
+    let Some(command) = command else { panic!("seed {}: {id:?} was answered twice", world.seed) };
     match result {
         Err(_) => world.tally.count("commands refused"),
-        Ok(Outcome::Sent(id)) => {
+        Ok(Outcome::Sent { message, .. }) => {
             let Command::Send { task, .. } = command else { panic!("seed {}: nothing was sent", world.seed) };
-            assert!(world.disk.has_message(task, *id), "seed {}: sent, and not on the disk", world.seed);
-            world.spoken.insert(*id, world.said[&ticket]);
+            assert!(world.disk.has_message(task, *message), "seed {}: sent, and not on the disk", world.seed);
+            world.spoken.insert(*message, world.said[&id]);
         }
         Ok(_) => match command {
             Command::Close { .. } => world.tally.count("closed"),
@@ -203,6 +198,7 @@ pub fn check_quiet(world: &mut World) {
     let why = |what: &str| format!("seed {seed}: {what}");
     assert!(world.commands.is_empty(), "{}", why(&format!("never answered: {:?}", world.commands)));
     assert!(world.requests.is_empty(), "{}", why(&format!("never answered: {:?}", world.requests)));
+    assert!(world.queries.is_empty(), "{}", why(&format!("never answered: {:?}", world.queries)));
     assert!(world.machine.is_quiet(), "{}", why("nothing happens, and the machine is not quiet"));
     assert_eq!(world.machine.tree(), &*world.durable, "{}", why("the tree is not what is on the disk"));
     assert!(world.runs.is_empty(), "{}", why("somebody is at work"));

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use mxd::agent::driver::Ending;
 use mxd::base::{Clock, IdSource, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
-use mxd::engine::command::Command;
-use mxd::engine::machine::{Approvals, Ground, Input, Limits, Machine, Ticket, Timer};
+use mxd::engine::command::{Command, CommandId};
+use mxd::engine::machine::{Approvals, EffectId, Ground, Input, Limits, Machine, Timer};
+use mxd::engine::query::TreeQuery;
 use mxd::model::ask::Approval;
 use mxd::model::task::TaskNode;
 use mxd::model::tree::Tree;
@@ -46,21 +47,24 @@ pub struct World {
     pub inbox: VecDeque<Input>,
     /// Acknowledgements that have not reached the inbox.
     pub acks: Vec<Input>,
-    pub saving: Option<(Ticket, Arc<Tree>)>,
+    pub saving: Option<(EffectId, Arc<Tree>)>,
     pub launches: BTreeMap<TaskId, Launch>,
     pub runs: BTreeMap<TaskId, Run>,
     /// Runs that are over, of which the machine has not heard.
     pub leaving: Vec<(TaskId, Result<Ending, String>)>,
     pub jobs: Vec<Job>,
     pub timers: Vec<(Timestamp, Timer)>,
-    pub tickets: Ticket,
-    pub commands: BTreeMap<Ticket, Command>,
-    pub requests: BTreeMap<Ticket, TaskId>,
+    /// How many commands and queries there were.
+    pub numbers: u64,
+    pub commands: BTreeMap<CommandId, Command>,
+    pub requests: BTreeMap<CommandId, TaskId>,
+    /// What agents want to know of the tree.
+    pub queries: VecDeque<(TaskId, CommandId, TreeQuery)>,
     /// Tasks that the person stopped, and to which nothing was said since.
     pub halted: BTreeSet<TaskId>,
     /// How often each task was stopped; and how often it had been when the person sent it a message.
     pub stops: BTreeMap<TaskId, u32>,
-    pub said: BTreeMap<Ticket, u32>,
+    pub said: BTreeMap<CommandId, u32>,
     pub spoken: BTreeMap<MessageId, u32>,
     /// What the machine has been told of costs.
     pub spent: BTreeMap<TaskId, MicroUsd>,
@@ -131,7 +135,8 @@ impl World {
             leaving: Vec::new(),
             jobs: Vec::new(),
             timers: Vec::new(),
-            tickets: 0,
+            numbers: 0,
+            queries: VecDeque::new(),
             commands: BTreeMap::new(),
             requests: BTreeMap::new(),
             halted: BTreeSet::new(),
@@ -244,6 +249,8 @@ impl World {
             2 * runs.len(),
             usize::from(!self.leaving.is_empty()),
             usize::from(!self.jobs.is_empty()),
+            // As in the driver: what has happened comes first.
+            5 * usize::from(self.inbox.is_empty() && !self.queries.is_empty()),
         ];
         let total: usize = weights.iter().sum();
         if total == 0 {
@@ -277,7 +284,8 @@ impl World {
                 let (task, ending) = self.leaving.swap_remove(at);
                 self.inbox.push_back(Input::RunOver { task, ending });
             }
-            _ => self.finish_job(),
+            7 => self.finish_job(),
+            _ => self.answer_query(),
         }
         true
     }
@@ -323,6 +331,7 @@ impl World {
     fn begin_anew(&mut self) {
         self.saving = None;
         self.inbox.clear();
+        self.queries.clear();
         self.acks.clear();
         self.launches.clear();
         self.runs.clear();

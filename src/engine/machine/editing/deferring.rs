@@ -2,8 +2,9 @@
 //! and whose runs are not over yet. What they are about is held meanwhile, so that nobody begins to work there.
 
 use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::command::Actor;
 use crate::engine::machine::running::Run;
-use crate::engine::machine::{Actor, Asker, Life, Machine};
+use crate::engine::machine::{Life, Machine, Origin};
 use crate::model::event::InterruptReason;
 
 /// A change that puts work away.
@@ -17,8 +18,7 @@ pub(in crate::engine::machine) enum Removal {
 /// A change that waits until nobody is at work any more.
 #[derive(Debug)]
 pub(in crate::engine::machine) struct Deferred {
-    asker: Asker,
-    actor: Actor,
+    origin: Origin,
     task: TaskId,
     removal: Removal,
 }
@@ -69,7 +69,7 @@ impl Machine {
 
     /// Tells whether a change has to wait for runs to end. If so, it is made when they have; agents that are at work are
     /// stopped for a change that allows it.
-    pub(super) fn defer(&mut self, asker: Asker, actor: Actor, task: TaskId, removal: Removal) -> bool {
+    pub(super) fn defer(&mut self, origin: Origin, task: TaskId, removal: Removal) -> bool {
         let concerned = self.concerned(task, removal);
         let is_edited = |life: &Life| life.edited;
         let obstacles: Vec<(TaskId, Obstacle)> = concerned.iter().map(|task| (*task, self.obstacle(*task))).collect();
@@ -86,7 +86,7 @@ impl Machine {
             }
             self.life(task).edited = true;
         }
-        self.deferred.push(Deferred { asker, actor, task, removal });
+        self.deferred.push(Deferred { origin, task, removal });
         true
     }
 
@@ -99,15 +99,20 @@ impl Machine {
                 at += 1;
                 continue;
             }
-            let Deferred { asker, actor, task, removal } = self.deferred.remove(at);
+            let Deferred { origin, task, removal } = self.deferred.remove(at);
             self.unhold(&concerned);
-            let made = match removal {
-                Removal::Close => self.close(now, asker, actor, task),
-                Removal::Reset => self.reset(now, asker, actor, task),
-                Removal::Delete => self.delete(now, asker, actor, task),
+            // The task may have been moved meanwhile.
+            let allowed = match origin.actor {
+                Actor::Agent(own) => self.check_below(own, task),
+                Actor::User | Actor::Engine => Ok(()),
             };
+            let made = allowed.and_then(|()| match removal {
+                Removal::Close => self.close(now, origin, task),
+                Removal::Reset => self.reset(now, origin, task),
+                Removal::Delete => self.delete(now, origin, task),
+            });
             if let Err(fault) = made {
-                self.refuse(asker, fault);
+                self.refuse(origin, fault);
                 self.let_go(now, &concerned);
             }
         }
@@ -123,10 +128,10 @@ impl Machine {
 
     /// Gives up what waits: the program ends.
     pub(in crate::engine::machine) fn drop_deferred(&mut self) {
-        for Deferred { asker, task, removal, .. } in std::mem::take(&mut self.deferred) {
+        for Deferred { origin, task, removal } in std::mem::take(&mut self.deferred) {
             let concerned = self.concerned(task, removal);
             self.unhold(&concerned);
-            self.refuse(asker, Fault::environment("nothing was changed: Matrix is ending"));
+            self.refuse(origin, Fault::environment("nothing was changed: Matrix is ending"));
         }
     }
 }

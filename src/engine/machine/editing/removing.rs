@@ -1,13 +1,13 @@
 //! Closing, resetting and deleting: worktrees go. What they held is archived first.
 
 use super::deferring::Removal;
-use super::steps::{Continuation, What};
+use super::steps::{Continuation, Step, What};
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::PlanChange;
-use crate::engine::command::Outcome;
+use crate::engine::command::{Actor, Outcome, SetAside};
 use crate::engine::machine::running::withdraw_asks;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Actor, Asker, BranchFate, Effect, Life, Machine, Pending};
+use crate::engine::machine::{BranchFate, Effect, Life, Machine, Origin, Pending};
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, HeadMoved, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
@@ -26,11 +26,8 @@ impl Machine {
         if busy.is_empty() {
             return Ok(());
         }
-        let hint = match actor {
-            Actor::Agent(_) => "stop it first with stop_task",
-            Actor::Person => "stop it first, or wait until it rests",
-        };
-        Err(Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy))).hint(hint))
+        let fault = Fault::user(format!("{} cannot be {verb}: {} at work", self.named(task), are(&busy)));
+        Err(actor.advise(fault, &["stop it first, or wait until it rests"], "stop it first with stop_task"))
     }
 
     pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
@@ -57,16 +54,15 @@ impl Machine {
     pub(in crate::engine::machine) fn close(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         task: TaskId,
     ) -> Result<(), Fault> {
-        self.may_change(actor, task)?;
+        self.node(task)?;
         self.not_the_root(task, "closed")?;
-        if self.defer(asker, actor, task, Removal::Close) {
+        if self.defer(origin, task, Removal::Close) {
             return Ok(());
         }
-        self.nobody_at_work(actor, task, "closed")?;
+        self.nobody_at_work(origin.actor, task, "closed")?;
         let open: Vec<String> = self
             .tree
             .walk(task)
@@ -74,13 +70,9 @@ impl Machine {
             .map(|node| format!("\"{}\"", node.title))
             .collect();
         if !open.is_empty() {
-            let hint = match actor {
-                Actor::Agent(_) => "wait until it is done, or stop it first with stop_task",
-                Actor::Person => "wait until it is done, or stop it first: `mxd stop TASK`",
-            };
-            return Err(
-                Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open))).hint(hint)
-            );
+            let fault = Fault::user(format!("{} cannot be closed: {} in progress", self.named(task), are(&open)));
+            let user = ["wait until it is done, or stop it first: `mxd stop TASK`"];
+            return Err(origin.actor.advise(fault, &user, "wait until it is done, or stop it first with stop_task"));
         }
         if self.node(task)?.status == Status::Closed {
             return Err(Fault::user(format!("{} is closed already", self.named(task))));
@@ -90,28 +82,27 @@ impl Machine {
             Recurring::Reset => (What::Reset, BranchFate::Delete),
             Recurring::None | Recurring::Continue => (What::Close, BranchFate::Keep),
         };
-        self.clear(now, Continuation { asker, actor, task, what }, task, branch);
+        self.clear(now, Continuation { origin, task, what }, task, branch);
         Ok(())
     }
 
     pub(in crate::engine::machine) fn delete(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         task: TaskId,
     ) -> Result<(), Fault> {
-        self.may_change(actor, task)?;
+        self.node(task)?;
         self.not_the_root(task, "deleted")?;
-        if self.defer(asker, actor, task, Removal::Delete) {
+        if self.defer(origin, task, Removal::Delete) {
             return Ok(());
         }
-        self.nobody_at_work(actor, task, "deleted")?;
+        self.nobody_at_work(origin.actor, task, "deleted")?;
         // The deepest first, so that the tree is whole at every step. Nobody begins to work there meanwhile.
         let mut left: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
         left.iter().for_each(|task| self.life(*task).edited = true);
         let Some(deepest) = left.pop() else { return Ok(()) };
-        let edit = Continuation { asker, actor, task, what: What::Delete { left } };
+        let edit = Continuation { origin, task, what: What::Delete { left } };
         self.clear(now, edit, deepest, BranchFate::Delete);
         Ok(())
     }
@@ -119,12 +110,11 @@ impl Machine {
     pub(in crate::engine::machine) fn reset(
         &mut self,
         now: Timestamp,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         task: TaskId,
     ) -> Result<(), Fault> {
-        self.may_change(actor, task)?;
-        if self.defer(asker, actor, task, Removal::Reset) {
+        self.node(task)?;
+        if self.defer(origin, task, Removal::Reset) {
             return Ok(());
         }
         if self.is_busy(task) {
@@ -134,7 +124,7 @@ impl Machine {
             ))
             .hint("try again in a moment"));
         }
-        self.clear(now, Continuation { asker, actor, task, what: What::Reset }, task, BranchFate::Delete);
+        self.clear(now, Continuation { origin, task, what: What::Reset }, task, BranchFate::Delete);
         Ok(())
     }
 
@@ -142,18 +132,18 @@ impl Machine {
     fn clear(&mut self, now: Timestamp, edit: Continuation, whose: TaskId, branch: BranchFate) {
         self.life(whose).edited = true;
         let place = self.tree.get(whose).and_then(|node| self.spot(node));
-        let Some(place) = place else { return self.go_on_editing(now, edit, Ok(String::new())) };
+        let Some(place) = place else { return self.go_on_editing(now, edit, Ok(Step::Through)) };
         let ticket = self.wait_for(edit);
         self.out.push(Effect::Clear { ticket, task: whose, place, branch });
     }
 
     /// Takes a task out of the tree that never was whole, and whatever there is of its worktree.
     pub(in crate::engine::machine) fn unmake(&mut self, now: Timestamp, task: TaskId) {
-        let (asker, actor) = (Asker::Round, Actor::Agent(self.tree.root_id()));
-        self.clear(now, Continuation { asker, actor, task, what: What::Unmake }, task, BranchFate::Delete);
+        let origin = Origin::ENGINE;
+        self.clear(now, Continuation { origin, task, what: What::Unmake }, task, BranchFate::Delete);
     }
 
-    pub(super) fn unmade(&mut self, task: TaskId, cleared: Result<String, String>) {
+    pub(super) fn unmade(&mut self, task: TaskId, cleared: Result<Step, String>) {
         if let Err(reason) = cleared {
             // It is found as a stray later, and named there.
             let text = format!("the worktree of {}, which is undone, stays: {reason}", self.named(task));
@@ -180,24 +170,18 @@ impl Machine {
         }
     }
 
-    pub(super) fn closed(&mut self, now: Timestamp, edit: &Continuation, note: String) {
+    pub(super) fn closed(&mut self, now: Timestamp, edit: &Continuation, set_aside: SetAside) {
         let task = edit.task;
-        let title = self.named(task);
         let _ = self.tree.edit(task, |node| {
             node.status = if node.recurring == Recurring::None { Status::Closed } else { Status::Pending };
             node.round = None;
             node.worktree = None;
-            node.edited_by = edit.actor.editor();
+            node.edited_by = edit.origin.actor.editor();
             node.updated_at = now;
         });
         self.note(now, edit, TreeAction::Closed);
-        let again = match self.status(task) {
-            Some(Status::Pending) => "It is pending, and comes round again. ",
-            _ => "",
-        };
-        let words = format!("Closed {title}. {again}{note}");
-        let outcome = if note.is_empty() { Outcome::Done } else { Outcome::Noted(note) };
-        self.commit([task], Then::Settle(edit.asker, outcome, words));
+        let recurs = self.status(task) == Some(Status::Pending);
+        self.commit([task], Then::Settle(edit.origin, Outcome::Closed { task, recurs, set_aside }));
         self.let_go(now, &[task]);
     }
 
@@ -213,13 +197,13 @@ impl Machine {
     }
 
     /// On the disk before the tree, so that a closed task is not started again for something that was said before.
-    pub(super) fn take_everything_back(&mut self, now: Timestamp, edit: &Continuation, note: String) {
+    pub(super) fn take_everything_back(&mut self, now: Timestamp, edit: &Continuation, set_aside: SetAside) {
         let task = edit.task;
         let bodies = self.unread_and_unanswered(task, "the task was closed");
         if bodies.is_empty() {
-            return self.closed(now, edit, note);
+            return self.closed(now, edit, set_aside);
         }
-        let next = edit.goes_on_with(What::CloseTree { note });
+        let next = edit.goes_on_with(What::CloseTree { set_aside });
         self.append(task, bodies, Pending::Edit(Box::new(next)));
     }
 
@@ -239,11 +223,11 @@ impl Machine {
 
     /// Puts the last round of a recurring task away, because it was sent a message. What was said to it stays.
     pub(in crate::engine::machine) fn reset_for_round(&mut self, now: Timestamp, task: TaskId) {
-        let (asker, actor) = (Asker::Round, Actor::Agent(self.tree.root_id()));
-        self.clear(now, Continuation { asker, actor, task, what: What::NewRound }, task, BranchFate::Delete);
+        let origin = Origin::ENGINE;
+        self.clear(now, Continuation { origin, task, what: What::NewRound }, task, BranchFate::Delete);
     }
 
-    pub(super) fn prepare_round(&mut self, now: Timestamp, edit: &Continuation, result: Result<String, String>) {
+    pub(super) fn prepare_round(&mut self, now: Timestamp, edit: &Continuation, result: Result<Step, String>) {
         let task = edit.task;
         if let Err(reason) = result {
             // Not looked at again before the user has heard of it: it would be tried for ever.
@@ -271,29 +255,23 @@ impl Machine {
 
     pub(super) fn start_over(&mut self, now: Timestamp, edit: &Continuation) {
         let task = edit.task;
+        let is_round = edit.origin.actor == Actor::Engine;
         let _ = self.tree.edit(task, |node| {
             node.status = Status::Pending;
             node.worktree = None;
             node.branch = None;
-            node.round = matches!(edit.asker, Asker::Round).then_some(now);
+            node.round = is_round.then_some(now);
             node.starting = false;
-            node.edited_by = edit.actor.editor();
+            node.edited_by = edit.origin.actor.editor();
             node.updated_at = now;
         });
-        if matches!(edit.asker, Asker::Round) {
+        if is_round {
             self.begin_round(task);
             return self.let_go(now, &[task]);
         }
         self.note(now, edit, TreeAction::Reset);
-        let again = match self.tree.get(task).map(|node| node.recurring) {
-            Some(Recurring::Reset | Recurring::Continue) => " It is pending, and comes round again.",
-            Some(Recurring::None) | None => "",
-        };
-        let words = format!(
-            "Reset {}: an empty conversation, a fresh branch. Its old work is archived.{again}",
-            self.named(task)
-        );
-        self.commit([task], Then::Settle(edit.asker, Outcome::Done, words));
+        let recurs = self.tree.get(task).is_some_and(|node| node.recurring != Recurring::None);
+        self.commit([task], Then::Settle(edit.origin, Outcome::Reset { recurs }));
         self.let_go(now, &[task]);
     }
 
@@ -304,7 +282,6 @@ impl Machine {
         if let Some(next) = next {
             return self.clear(now, edit, next, BranchFate::Delete);
         }
-        let title = self.named(edit.task);
         let gone: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
         let recurring = self.tree.walk(edit.task).filter(|node| node.recurring != Recurring::None);
         let plans: Vec<TaskId> = recurring.map(|node| node.id).collect();
@@ -320,10 +297,9 @@ impl Machine {
             let _ = self.tree.remove(*task);
         }
         self.removed.extend(&gone);
-        let words = format!("Deleted {title}. What of its work was not merged is archived below refs/mxd/archive.");
         self.once_saved(Then::Removed(gone.clone()));
         let plans = (!plans.is_empty()).then_some(PlanChange::Remove(plans));
-        let then = Then::Settle(edit.asker, Outcome::Done, words).after_writing(plans);
+        let then = Then::Settle(edit.origin, Outcome::Done).after_writing(plans);
         self.commit(gone.into_iter().chain(above), then);
     }
 }

@@ -1,21 +1,21 @@
 //! Bringing back and copying: a worktree from its branch or archive, a deleted task from its session, a conversation into
 //! another task.
 
-use super::steps::{Continuation, What};
+use super::steps::{Continuation, Step, What};
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::Schedule;
-use crate::engine::command::Outcome;
+use crate::engine::command::{Actor, Outcome, RestoredWorktree, Revived};
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Actor, Asker, Effect, Life, Machine, Pending, Place, Ticket};
+use crate::engine::machine::{Effect, EffectId, Life, Machine, Origin, Pending, Place};
 use crate::engine::recall::Recalled;
 use crate::model::message::TreeAction;
 use crate::model::task::{Recurring, Status, TaskNode};
 
 impl Machine {
-    pub(in crate::engine::machine) fn restore(&mut self, asker: Asker, task: TaskId) -> Result<(), Fault> {
+    pub(in crate::engine::machine) fn restore(&mut self, origin: Origin, task: TaskId) -> Result<(), Fault> {
         if self.tree.get(task).is_none() {
             let ticket = self.number();
-            self.pending.insert(ticket, Pending::Recall(asker, task));
+            self.pending.insert(ticket, Pending::Recall(origin, task));
             let known = self.tree.all().map(|node| node.id).collect();
             self.out.push(Effect::Recall { ticket, task, known });
             return Ok(());
@@ -24,7 +24,7 @@ impl Machine {
         if self.is_busy(task) {
             return Err(Fault::user(format!("{} is at work: there is nothing to restore", self.named(task))));
         }
-        self.bring_back(Continuation { asker, actor: Actor::Person, task, what: What::Restore }, task);
+        self.bring_back(Continuation { origin, task, what: What::Restore }, task);
         Ok(())
     }
 
@@ -51,12 +51,12 @@ impl Machine {
         edited.is_ok()
     }
 
-    pub(super) fn restored(&mut self, now: Timestamp, edit: &Continuation, note: String) {
+    pub(super) fn restored(&mut self, now: Timestamp, edit: &Continuation, worktree: RestoredWorktree) {
         let task = edit.task;
         if !self.stands_again(now, task) {
-            return self.refuse(edit.asker, Fault::user(format!("there is no task {task} any more")));
+            return self.refuse(edit.origin, Fault::user(format!("there is no task {task} any more")));
         }
-        self.commit([task], Then::Settle(edit.asker, Outcome::Noted(note), String::new()));
+        self.commit([task], Then::Settle(edit.origin, Outcome::Restored(worktree)));
         self.let_go(now, &[task]);
     }
 
@@ -64,18 +64,18 @@ impl Machine {
     pub(in crate::engine::machine) fn recalled(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        ticket: EffectId,
         result: Result<Vec<Recalled>, String>,
     ) {
-        let Some(Pending::Recall(asker, task)) = self.pending.remove(&ticket) else { return };
-        let result = result.map_err(Fault::environment).and_then(|found| self.revive(now, asker, task, found));
+        let Some(Pending::Recall(origin, task)) = self.pending.remove(&ticket) else { return };
+        let result = result.map_err(Fault::environment).and_then(|found| self.revive(now, origin, task, found));
         if let Err(fault) = result {
-            self.refuse(asker, fault);
+            self.refuse(origin, fault);
         }
     }
 
     /// Puts a deleted task back into the tree: below the task it was below, or below the root if that is gone.
-    fn revive(&mut self, now: Timestamp, asker: Asker, task: TaskId, found: Vec<Recalled>) -> Result<(), Fault> {
+    fn revive(&mut self, now: Timestamp, origin: Origin, task: TaskId, found: Vec<Recalled>) -> Result<(), Fault> {
         let Some(old) = found.first().map(|top| top.node.parent) else {
             return Err(Fault::user(format!("there is no task {task} in this project, and no session remembers one"))
                 .hint("`mxd restore` lists what was deleted and can be brought back"));
@@ -95,7 +95,7 @@ impl Machine {
             // If that is gone as well, the task above it counts the costs once more: never less than was spent.
             let _ = self.tree.edit(old, |node| node.deleted_cost = node.deleted_cost.saturating_sub(cost));
         }
-        let edit = Continuation { asker, actor: Actor::Person, task, what: What::Restore };
+        let edit = Continuation { origin, task, what: What::Restore };
         self.note(now, &edit, TreeAction::Restored);
         // A task that never had a branch has nothing to be brought back but itself.
         let mut left: Vec<TaskId> =
@@ -105,39 +105,42 @@ impl Machine {
         Ok(())
     }
 
-    fn revive_worktrees(&mut self, now: Timestamp, edit: &Continuation, mut left: Vec<TaskId>, notes: Vec<String>) {
-        let Some(of) = left.pop() else { return self.revived(now, edit, &notes) };
-        let edit = edit.goes_on_with(What::Revive { of, left, notes });
+    fn revive_worktrees(
+        &mut self,
+        now: Timestamp,
+        edit: &Continuation,
+        mut left: Vec<TaskId>,
+        back: Vec<(TaskId, Result<RestoredWorktree, String>)>,
+    ) {
+        let Some(of) = left.pop() else { return self.revived(now, edit, back) };
+        let edit = edit.goes_on_with(What::Revive { of, left, back });
         self.bring_back(edit, of);
     }
 
     /// One worktree is back, or could not be; the next follows.
-    pub(super) fn revive_next(&mut self, now: Timestamp, edit: Continuation, result: Result<String, String>) {
-        let Continuation { asker, actor, task, what: What::Revive { of, left, mut notes } } = edit else { return };
+    pub(super) fn revive_next(&mut self, now: Timestamp, edit: Continuation, result: Result<Step, String>) {
+        let Continuation { origin, task, what: What::Revive { of, left, mut back } } = edit else { return };
         match result {
-            Ok(note) if self.stands_again(now, of) => notes.push(format!("{}: {note}", self.named(of))),
+            Ok(Step::Restored(worktree)) if self.stands_again(now, of) => back.push((of, Ok(worktree))),
             // The disk refused the tree meanwhile.
-            Ok(_) => return self.refuse(asker, Fault::user(format!("there is no task {task} any more"))),
+            Ok(_) => return self.refuse(origin, Fault::user(format!("there is no task {task} any more"))),
             // Its conversation is back all the same, and a worktree is made for it when it works again.
-            Err(reason) => notes.push(format!("{}: {reason}", self.named(of))),
+            Err(reason) => back.push((of, Err(reason))),
         }
-        self.revive_worktrees(now, &Continuation { asker, actor, task, what: What::Restore }, left, notes);
+        self.revive_worktrees(now, &Continuation { origin, task, what: What::Restore }, left, back);
     }
 
-    fn revived(&mut self, now: Timestamp, edit: &Continuation, notes: &[String]) {
+    fn revived(&mut self, now: Timestamp, edit: &Continuation, back: Vec<(TaskId, Result<RestoredWorktree, String>)>) {
         let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
         let above = self.tree.get(edit.task).and_then(|node| node.parent);
-        let place = above.map(|above| self.named(above)).unwrap_or_default();
-        let below = match held.len() {
-            0 | 1 => String::new(),
-            count => format!(" with {}", crate::base::text::count(count - 1, "sub task", "sub tasks")),
-        };
-        let mut words = format!("{} is back below {place}{below}", self.named(edit.task));
-        for note in notes {
-            words.push_str("\n  ");
-            words.push_str(note);
-        }
-        let mut then = Then::Settle(edit.asker, Outcome::Noted(words.clone()), words);
+        let title = |task: TaskId| self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
+        let outcome = Outcome::Revived(Revived {
+            title: title(edit.task),
+            parent: above.map(title).unwrap_or_default(),
+            sub_tasks: held.len().saturating_sub(1),
+            worktrees: back.into_iter().map(|(of, worktree)| (title(of), worktree)).collect(),
+        });
+        let mut then = Then::Settle(edit.origin, outcome);
         for task in &held {
             let recurring = self.tree.get(*task).map_or(Recurring::None, |node| node.recurring);
             then = then.after_writing(self.plan_change(*task, recurring, None, Schedule::default()));
@@ -147,16 +150,14 @@ impl Machine {
     }
 
     /// Copies the conversation of one task into another that has none.
-    pub(in crate::engine::machine) fn fork(
+    pub(in crate::engine::machine) fn fork_context(
         &mut self,
-        asker: Asker,
-        actor: Actor,
+        origin: Origin,
         from: TaskId,
         to: TaskId,
     ) -> Result<(), Fault> {
-        self.may_change(actor, to)?;
         let talks = self.state(from).is_some_and(|state| state.turns.voice.is_some());
-        if actor != Actor::Agent(from) && !talks {
+        if origin.actor != Actor::Agent(from) && !talks {
             return Err(Fault::user(format!("{} has no conversation to copy yet", self.named(from))));
         }
         let node = self.node(to)?;
@@ -166,31 +167,9 @@ impl Machine {
                 .hint("make a new task and fork into that"));
         }
         self.life(to).edited = true;
-        let ticket =
-            self.wait_for(Continuation { asker, actor, task: to, what: What::Fork { title: title.clone(), from } });
+        let ticket = self.wait_for(Continuation { origin, task: to, what: What::Fork });
         self.out.push(Effect::Copy { ticket, from, to, title, description });
         Ok(())
-    }
-
-    pub(super) fn conversation_copied(
-        &mut self,
-        now: Timestamp,
-        edit: &Continuation,
-        events: &str,
-        title: &str,
-        from: TaskId,
-    ) {
-        let whose = match edit.actor {
-            Actor::Agent(own) if own != from => format!("the conversation of {}", self.named(from)),
-            Actor::Agent(_) | Actor::Person => "your conversation".to_owned(),
-        };
-        let words = format!(
-            "Copied {events} events of {whose} into \"{title}\" ({}). You are still yourself: the copy is the other task. \
-             Send it a message to start it.",
-            edit.task
-        );
-        self.settle(edit.asker, Outcome::Done, words);
-        self.let_go(now, &[edit.task]);
     }
 }
 

@@ -2,14 +2,14 @@
 //! is about is held meanwhile, so that nobody begins to work there.
 
 use crate::base::{Fault, TaskId, Timestamp};
-use crate::engine::machine::{Actor, Asker, Machine, Pending, Ticket};
+use crate::engine::command::{Outcome, RestoredWorktree, SetAside};
+use crate::engine::machine::{EffectId, Machine, Origin, Pending};
 use crate::model::message::TreeAction;
 
 /// A change that goes on when a worktree is put away or brought back, or an event kept.
 #[derive(Debug)]
 pub(in crate::engine::machine) struct Continuation {
-    pub(super) asker: Asker,
-    pub(super) actor: Actor,
+    pub(super) origin: Origin,
     pub(super) task: TaskId,
     pub(super) what: What,
 }
@@ -20,7 +20,7 @@ pub(super) enum What {
     Close,
     /// Nothing waits for it any more; the tree is next.
     CloseTree {
-        note: String,
+        set_aside: SetAside,
     },
     /// The worktree is away; the conversation is next.
     Reset,
@@ -41,50 +41,76 @@ pub(super) enum What {
     Revive {
         of: TaskId,
         left: Vec<TaskId>,
-        notes: Vec<String>,
+        back: Vec<(TaskId, Result<RestoredWorktree, String>)>,
     },
-    Fork {
-        title: String,
-        from: TaskId,
-    },
+    /// A conversation is being copied.
+    Fork,
+}
+
+/// What a change waited for, when that is done.
+#[derive(Debug)]
+pub(in crate::engine::machine) enum Step {
+    /// An event is in the session, or there was nothing to do.
+    Through,
+    Cleared(SetAside),
+    Restored(RestoredWorktree),
+    /// So many events were copied.
+    Copied(usize),
 }
 
 impl Continuation {
     /// Returns the same change at its next step.
     pub(super) fn goes_on_with(&self, what: What) -> Self {
-        Self { asker: self.asker, actor: self.actor, task: self.task, what }
+        Self { origin: self.origin, task: self.task, what }
     }
 }
 
 impl Machine {
     /// Waits for something before a change goes on.
-    pub(super) fn wait_for(&mut self, edit: Continuation) -> Ticket {
+    pub(super) fn wait_for(&mut self, edit: Continuation) -> EffectId {
         let ticket = self.number();
         self.pending.insert(ticket, Pending::Edit(Box::new(edit)));
         ticket
     }
 
-    /// A worktree is put away, or brought back.
     pub(in crate::engine::machine) fn cleared(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
-        result: Result<String, String>,
+        ticket: EffectId,
+        result: Result<SetAside, String>,
     ) {
+        self.step_done(now, ticket, result.map(Step::Cleared));
+    }
+
+    pub(in crate::engine::machine) fn worktree_restored(
+        &mut self,
+        now: Timestamp,
+        ticket: EffectId,
+        result: Result<RestoredWorktree, String>,
+    ) {
+        self.step_done(now, ticket, result.map(Step::Restored));
+    }
+
+    pub(in crate::engine::machine) fn copied(
+        &mut self,
+        now: Timestamp,
+        ticket: EffectId,
+        result: Result<usize, String>,
+    ) {
+        self.step_done(now, ticket, result.map(Step::Copied));
+    }
+
+    fn step_done(&mut self, now: Timestamp, ticket: EffectId, result: Result<Step, String>) {
         if let Some(Pending::Edit(edit)) = self.pending.remove(&ticket) {
             self.go_on_editing(now, *edit, result);
         }
-    }
-
-    pub(in crate::engine::machine) fn copied(&mut self, now: Timestamp, ticket: Ticket, result: Result<usize, String>) {
-        self.cleared(now, ticket, result.map(|count| count.to_string()));
     }
 
     pub(in crate::engine::machine) fn go_on_editing(
         &mut self,
         now: Timestamp,
         edit: Continuation,
-        result: Result<String, String>,
+        result: Result<Step, String>,
     ) {
         match edit.what {
             What::Revive { .. } => return self.revive_next(now, edit, result),
@@ -96,31 +122,31 @@ impl Machine {
             | What::ResetTree
             | What::Delete { .. }
             | What::Restore
-            | What::Fork { .. } => {}
+            | What::Fork => {}
         }
-        let note = match result {
-            Ok(note) => note,
+        let step = match result {
+            Ok(step) => step,
             Err(reason) => {
                 let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
-                self.refuse(edit.asker, Fault::environment(reason));
+                self.refuse(edit.origin, Fault::environment(reason));
                 return self.let_go(now, &held);
             }
         };
-        match edit.what {
-            What::Close => self.take_everything_back(now, &edit, note),
-            What::CloseTree { ref note } => {
-                let note = note.clone();
-                self.closed(now, &edit, note);
+        match (&edit.what, step) {
+            (What::Close, Step::Cleared(set_aside)) => self.take_everything_back(now, &edit, set_aside),
+            (What::Close, _) => self.take_everything_back(now, &edit, SetAside::default()),
+            (What::CloseTree { set_aside }, _) => self.closed(now, &edit, set_aside.clone()),
+            (What::Reset, _) => self.empty_conversation(now, &edit),
+            (What::ResetTree, _) => self.start_over(now, &edit),
+            (What::Delete { .. }, _) => self.delete_next(now, edit),
+            (What::Restore, Step::Restored(worktree)) => self.restored(now, &edit, worktree),
+            (What::Fork, Step::Copied(events)) => {
+                self.settle(edit.origin, Outcome::Copied { events });
+                self.let_go(now, &[edit.task]);
             }
-            What::Reset => self.empty_conversation(now, &edit),
-            What::ResetTree => self.start_over(now, &edit),
-            What::Delete { .. } => self.delete_next(now, edit),
-            What::Restore => self.restored(now, &edit, note),
-            What::Revive { .. } | What::Unmake | What::NewRound | What::NewRoundTree => {}
-            What::Fork { ref title, from } => {
-                let title = title.clone();
-                self.conversation_copied(now, &edit, &note, &title, from);
-            }
+            // Every step is answered in its own kind, and the rest returned above.
+            (What::Restore | What::Fork, _) => {}
+            (What::Revive { .. } | What::Unmake | What::NewRound | What::NewRoundTree, _) => {}
         }
     }
 
@@ -136,11 +162,9 @@ impl Machine {
         }
     }
 
-    /// Tells the chain above what a person did.
+    /// Tells the chain above of a change.
     pub(super) fn note(&mut self, now: Timestamp, edit: &Continuation, action: TreeAction) {
-        if edit.actor == Actor::Person {
-            let title = self.tree.get(edit.task).map(|node| node.title.clone()).unwrap_or_default();
-            self.note_edit(now, edit.task, &title, action, "");
-        }
+        let title = self.tree.get(edit.task).map(|node| node.title.clone()).unwrap_or_default();
+        self.note_edit(now, edit.origin.actor, edit.task, &title, action, "");
     }
 }

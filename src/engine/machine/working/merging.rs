@@ -1,11 +1,13 @@
 //! Merges of a task's work and the way back, from what is asked to what is said of it. Files are only written while nobody is
 //! at work where the target is checked out.
 
+use std::path::PathBuf;
+
 use super::Waiting;
 use super::conflicts::{self, SHOWN};
 use crate::base::{AskId, Fault, TaskId, Timestamp, text};
-use crate::engine::command::{OnConflict, Outcome};
-use crate::engine::machine::{Job, Machine, Ticket};
+use crate::engine::command::{CommandId, OnConflict, Outcome};
+use crate::engine::machine::{Job, Machine};
 use crate::engine::review::{Conflict, Goal, How, Landing};
 use crate::model::Answer;
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
@@ -15,7 +17,7 @@ use crate::model::work::Work;
 /// A merge that was asked for.
 #[derive(Clone, Debug)]
 pub(in crate::engine::machine) struct Merging {
-    pub(super) ticket: Ticket,
+    pub(super) command: CommandId,
     pub(super) task: TaskId,
     pub(super) target: String,
     how: How,
@@ -29,7 +31,7 @@ pub(in crate::engine::machine) struct Merging {
 impl Machine {
     pub(in crate::engine::machine) fn merge(
         &mut self,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         into: Goal,
         how: How,
@@ -47,7 +49,7 @@ impl Machine {
             .hint("merge or squash instead"));
         }
         self.host_at_rest(task, &target)?;
-        let merging = Merging { ticket, task, target: target.clone(), how, conflicts, ask, host: None };
+        let merging = Merging { command, task, target: target.clone(), how, conflicts, ask, host: None };
         self.start_job(task, Job::Prepare { spot, target, conflicts }, Waiting::Merge(merging));
         Ok(())
     }
@@ -68,7 +70,7 @@ impl Machine {
 
     /// Everything is checked, which may have taken long: files are written next, while nobody works there.
     pub(super) fn prepared(&mut self, now: Timestamp, merging: Merging, commit: String) {
-        let Merging { ticket, task, how, .. } = merging;
+        let Merging { command, task, how, .. } = merging;
         let target = merging.target.clone();
         let ready = self.host_at_rest(task, &target).and_then(|host| Ok((host, self.spot_of(task)?)));
         match ready {
@@ -80,7 +82,7 @@ impl Machine {
             }
             Err(fault) => {
                 let fault = Fault { message: format!("nothing was merged: {}", fault.message), ..fault };
-                self.settle_work(now, Some(ticket), task, Err(fault));
+                self.settle_work(now, Some(command), task, Err(fault));
             }
         }
     }
@@ -110,7 +112,7 @@ impl Machine {
         if result.is_empty() { title } else { format!("{title}\n\n{result}") }
     }
 
-    pub(in crate::engine::machine) fn undo_merge(&mut self, ticket: Ticket, task: TaskId) -> Result<(), Fault> {
+    pub(in crate::engine::machine) fn undo_merge(&mut self, command: CommandId, task: TaskId) -> Result<(), Fault> {
         self.at_rest(task, "changed")?;
         let landing = self.state(task).and_then(|state| state.work.landing.clone());
         let host = landing.as_ref().map(|landing| self.host_at_rest(task, &landing.target)).transpose()?;
@@ -118,19 +120,18 @@ impl Machine {
             self.visit(host);
         }
         let undo = landing.map(|landing| landing.undo);
-        self.start_job(task, Job::UndoLanding { undo }, Waiting::Undo { ticket, task, host });
+        self.start_job(task, Job::UndoLanding { undo }, Waiting::Undo { command, task, host });
         Ok(())
     }
 
-    pub(super) fn landed(&mut self, now: Timestamp, merging: &Merging, landing: Landing, place: &str) {
+    pub(super) fn landed(&mut self, now: Timestamp, merging: &Merging, landing: Landing, checkout: Option<PathBuf>) {
         let verb = match merging.how {
             How::Merge => "merged",
             How::Squash => "squashed",
             How::Rebase => "rebased",
         };
         let task = merging.task;
-        let noted = format!("{verb} into {}{place}; `mxd merge {} --undo` takes it back", merging.target, task.short());
-        let outcome = Outcome::Noted(noted);
+        let outcome = Outcome::Merged { task, how: merging.how, target: merging.target.clone(), checkout };
         let words = format!(
             "The person {verb} the work of \"{}\" ({task}) into {}.",
             self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default(),
@@ -139,8 +140,8 @@ impl Machine {
         self.tell_above(now, task, &Source::WorkContext, &words);
         let bodies = vec![Work::Landed { landing }.into()];
         match merging.ask.clone() {
-            Some(ask) => self.approve_with(now, merging.ticket, task, ask, bodies, outcome),
-            None => self.keep_work(task, bodies, Some(merging.ticket), outcome),
+            Some(ask) => self.approve_with(now, merging.command, task, ask, bodies, outcome),
+            None => self.keep_work(task, bodies, Some(merging.command), outcome),
         }
     }
 
@@ -148,7 +149,7 @@ impl Machine {
     pub(in crate::engine::machine) fn approve_with(
         &mut self,
         now: Timestamp,
-        ticket: Ticket,
+        command: CommandId,
         task: TaskId,
         (ask, answer): (AskId, Answer),
         mut bodies: Vec<Body>,
@@ -157,11 +158,11 @@ impl Machine {
         bodies.push(AskAnswered { id: ask, answer }.into());
         bodies.push(AskWithdrawn { id: ask, reason: "the work was approved".to_owned() }.into());
         bodies.extend(self.approval(now, task));
-        self.keep_work(task, bodies, Some(ticket), outcome);
+        self.keep_work(task, bodies, Some(command), outcome);
     }
 
     pub(super) fn conflicted(&mut self, now: Timestamp, merging: &Merging, conflicts: &[Conflict]) {
-        let (ticket, task, target) = (merging.ticket, merging.task, &merging.target);
+        let (command, task, target) = (merging.command, merging.task, &merging.target);
         match merging.conflicts {
             // What was solved is in the branch by now: the target has gained something else.
             OnConflict::Refuse | OnConflict::Solved => {
@@ -174,7 +175,7 @@ impl Machine {
                 ))
                 .hint("let its agent resolve it: `mxd merge TASK --resolve`")
                 .hint("or solve it yourself, in your editor: `mxd merge TASK --edit`");
-                self.settle_work(now, Some(ticket), task, Err(fault));
+                self.settle_work(now, Some(command), task, Err(fault));
             }
             OnConflict::AskAgent => {
                 self.release(task);
@@ -184,7 +185,7 @@ impl Machine {
                      works, commit, and call done again.{}",
                     conflicts::about(conflicts)
                 );
-                self.ask_agent(now, ticket, task, words);
+                self.ask_agent(now, command, task, words);
             }
         }
     }

@@ -1,0 +1,98 @@
+//! The one way in for everything that is asked of the machine: a command is allowed or refused, carried out, and answered.
+
+use crate::base::{Fault, Timestamp};
+use crate::engine::command::{Actor, Command, CommandId, Outcome};
+use crate::engine::machine::authority::Permission;
+use crate::engine::machine::{Effect, Machine};
+use crate::engine::update::{Level, Notice};
+
+/// Who made a change, and who is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) actor: Actor,
+    /// `None` if nobody waits: a recurring task is due, or a start makes good what a crash cut short.
+    pub(super) command: Option<CommandId>,
+}
+
+impl Origin {
+    /// What the engine does by itself.
+    pub(super) const ENGINE: Self = Self { actor: Actor::Engine, command: None };
+}
+
+impl Machine {
+    /// Carries out a command, whoever gives it. What its actor may not do is refused first.
+    pub(super) fn command(&mut self, now: Timestamp, id: CommandId, actor: Actor, command: Command) {
+        let result = match self.permission(actor, &command) {
+            Ok(Permission::Granted) => self.carry_out(now, id, actor, command),
+            Ok(Permission::AskUser { own, limit }) => {
+                self.ask_for_tasks(id, own, limit);
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = result {
+            self.out.push(Effect::Reply { id, result: Err(fault) });
+        }
+    }
+
+    fn carry_out(&mut self, now: Timestamp, id: CommandId, actor: Actor, command: Command) -> Result<(), Fault> {
+        let origin = Origin { actor, command: Some(id) };
+        match command {
+            Command::Send { task, message, mode } => self.send(now, id, task, message, mode),
+            Command::Message { to, body, request_reply } => {
+                self.send_between_tasks(now, id, actor, to, body, request_reply)
+            }
+            Command::Ask { question, detail, choices, default, mode } => {
+                self.ask_user(now, id, actor, question, detail, choices, default, mode)
+            }
+            Command::Withdraw { task, messages } => self.withdraw(id, task, messages),
+            Command::Answer { task, ask, reply } => self.answer(now, id, task, ask, reply),
+            Command::Create { parent, before, draft, start } => self.create(now, origin, parent, before, &draft, start),
+            Command::Update { task, changes } => self.update(now, origin, task, &changes),
+            Command::Close { task } => self.close(now, origin, task),
+            Command::Delete { task } => self.delete(now, origin, task),
+            Command::Reset { task } => self.reset(now, origin, task),
+            Command::Restore { task } => self.restore(origin, task),
+            Command::Move { task, parent, before } => self.reparent(now, origin, task, parent, before),
+            Command::Reorder { parent, order } => self.reorder(now, origin, parent, order),
+            Command::Resume { task } => self.resume(now, id, task),
+            Command::Interrupt { task } => self.interrupt(id, task),
+            Command::Stop { scope } => self.stop(now, id, actor, scope),
+            Command::Compact { task } => self.compact(now, id, task),
+            Command::Background { task, call } => self.pass_on(id, task, Effect::Background { task, call }),
+            Command::Kill { task, process } => self.pass_on(id, task, Effect::Kill { task, process }),
+            Command::Merge { task, into, how, conflicts } => self.merge(id, task, into, how, conflicts, None),
+            Command::UndoMerge { task } => self.undo_merge(id, task),
+            Command::Verify { task } => self.verify(id, task),
+            Command::CatchUp { task } => self.catch_up(id, task),
+            Command::Review { task, comments, words, state } => self.review(now, id, task, comments, words, state),
+            Command::Rewind { task, to, extent } => self.rewind(id, task, to, extent),
+            Command::Redo { task } => self.redo(id, task),
+            Command::Fork { task, at, draft, start } => self.fork_at(now, id, task, at, draft, start),
+            Command::ForkContext { source, target } => self.fork_context(origin, source, target),
+            Command::Resend { task, message, text, extent } => self.resend(id, task, message, text, extent),
+            // The driver carries these out without asking.
+            Command::Files(_) => Err(Fault::internal("a command about files reached the machine")),
+            Command::Quit => {
+                self.quit(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Answers whoever gave the command.
+    pub(super) fn settle(&mut self, origin: Origin, outcome: Outcome) {
+        self.out.extend(origin.command.map(|id| Effect::Reply { id, result: Ok(outcome) }));
+    }
+
+    /// Tells whoever gave the command why it was not carried out. If nobody did, the user is told.
+    pub(super) fn refuse(&mut self, origin: Origin, fault: Fault) {
+        self.out.push(match origin.command {
+            Some(id) => Effect::Reply { id, result: Err(fault) },
+            None => {
+                let text = format!("a recurring task did not come round: {fault}");
+                Effect::Notify(Notice { level: Level::Warning, text, task: None })
+            }
+        });
+    }
+}
