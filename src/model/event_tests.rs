@@ -102,7 +102,7 @@ const ALSO: &[(&str, &str)] = &[
     ),
     (
         "message",
-        r#"{"id":"ID","from":{"source":"background_complete","process":"p","command":"c","exit":-1,"duration_ms":3},"body":"b","images":[{"blob":"BLOB","bytes":1,"media_type":"image/gif"}],"at":"2026-01-01T00:00:00.000Z"}"#,
+        r#"{"id":"ID","from":{"source":"background_complete","process":"p","command":"c","exit":-1,"duration_ms":3},"body":"b","images":[{"blob":"BLOB","bytes":1,"media_type":"image/gif"}],"delivery":"steer","at":"2026-01-01T00:00:00.000Z"}"#,
     ),
 ];
 

@@ -123,7 +123,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     (
         "advice/work.rs::a_merge_is_taken_back_by_what_is_said",
         &[
-            ("engine/machine/working/merging.rs", "mxd merge {} --undo"),
+            ("cli/outcome.rs", "mxd merge {} --undo"),
             ("engine/reading/previews.rs", "mxd merge TASK"),
             ("git/merge/land.rs", "git revert --no-edit -m 1 {}"),
             ("git/merge/land.rs", "git revert --no-edit {}..{}"),
@@ -136,7 +136,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     (
         "advice/work.rs::a_rewind_is_taken_back_by_what_is_said",
         &[
-            ("engine/machine/rewinding.rs", "mxd rewind {short} --redo"),
+            ("cli/outcome.rs", "mxd rewind {} --redo"),
             ("ui/update/finding.rs", "mxd log {task} --raw"),
         ],
     ),
@@ -183,7 +183,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "advice/work.rs::what_was_put_away_comes_back_by_what_is_said",
         &[
             ("cli/task.rs", "mxd restore"),
-            ("engine/driver/effects.rs", "mxd restore {task}"),
+            ("cli/outcome.rs", "mxd restore {task}"),
             ("engine/driver/working.rs", "mxd restore TASK"),
             ("engine/machine/editing/restoring.rs", "mxd restore"),
             ("ui/update/act_tree.rs", "mxd restore"),
