@@ -135,10 +135,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "advice/work.rs::a_rewind_is_taken_back_by_what_is_said",
-        &[
-            ("cli/outcome.rs", "mxd rewind {} --redo"),
-            ("ui/update/finding.rs", "mxd log {task} --raw"),
-        ],
+        &[("cli/outcome.rs", "mxd rewind {} --redo"), ("ui/update/finding.rs", "mxd log {task} --raw")],
     ),
     (
         "advice/work.rs::conflicts_are_solved_by_what_is_said",
