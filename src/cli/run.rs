@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use crate::base::{Fault, MicroUsd, TaskId, text};
+use crate::base::{Clock as _, Fault, MicroUsd, SystemClock, TaskId, Timestamp, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::log::entry;
 use crate::cli::place::Here;
@@ -24,6 +24,9 @@ use crate::model::event::{Body, Event};
 use crate::model::live::Activity;
 use crate::model::message::{Delivery, Source};
 use crate::model::task::Status;
+
+/// How many events of the root are searched for questions of this start.
+const EARLY_EVENTS: usize = 50;
 
 /// What is said where nobody had anything to do.
 const NOTHING_TO_DO: &str = "nothing to do: no task is in progress, and every message was answered. Say what you want: \
@@ -67,6 +70,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         MicroUsd::from_dollars(amount)
             .ok_or_else(|| Fault::user(format!("--budget {amount} is not an amount of dollars")))
     });
+    let started = SystemClock.now();
     let choice = Choice { auth: args.auth.clone(), model: args.model.clone() };
     let wishes = Wishes { choice, budget: budget.transpose()? };
     let mut out = Console::new();
@@ -77,19 +81,20 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             .hint("say what you want: `mxd run \"what you want\"`; without a goal, it resumes work in progress")
             .into());
     }
-    let code =
-        with_engine(
-            console,
-            here,
-            Agents::Start,
-            wishes,
-            |handle| async move { work(out, &handle, args, goal).await },
-        )?;
+    let code = with_engine(console, here, Agents::Start, wishes, |handle| async move {
+        work(out, &handle, args, goal, started).await
+    })?;
     console.finish()?;
     Ok(code)
 }
 
-async fn work(out: &mut Console, handle: &Handle, args: &Args, goal: String) -> Result<u8, Failure> {
+async fn work(
+    out: &mut Console,
+    handle: &Handle,
+    args: &Args,
+    goal: String,
+    started: Timestamp,
+) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     // From the first moment: what goes on from the last time may say something before the goal is sent.
     let (snapshot, mut watcher) = handle.look().await?;
@@ -97,7 +102,9 @@ async fn work(out: &mut Console, handle: &Handle, args: &Args, goal: String) -> 
     let mut front = Front::new(args.json);
     front.target = Some(target);
     front.linger = Duration::from_secs(args.linger);
+    let root = snapshot.root;
     front.begin(out, snapshot)?;
+    front.show_early_asks(out, handle, root, started).await?;
     if !goal.trim().is_empty() {
         let message = Outgoing { text: goal, images: Vec::new() };
         handle.command(Command::Send { task: target, message, mode: Delivery::Steer }).await?;
@@ -340,6 +347,26 @@ impl Front {
             self.views.insert(view.node.id, view);
         }
         Ok(())
+    }
+
+    /// Shows what the engine asked while it started, before anybody could watch.
+    async fn show_early_asks(
+        &mut self,
+        out: &mut Console,
+        handle: &Handle,
+        root: TaskId,
+        started: Timestamp,
+    ) -> Result<(), Failure> {
+        let is_open =
+            |ask: &Ask| self.views.get(&root).is_some_and(|view| view.asks.iter().any(|open| open.id == ask.id));
+        if self.json || self.views.get(&root).is_none_or(|view| view.asks.is_empty()) {
+            return Ok(());
+        }
+        let page = handle.page(root, None, EARLY_EVENTS).await?;
+        let early = page.events.into_iter().filter(|event| event.ts >= started);
+        let asked: Vec<Event> =
+            early.filter(|event| matches!(&event.body, Body::AskRaised(ask) if is_open(ask))).collect();
+        asked.iter().try_for_each(|event| self.show_event(out, root, event))
     }
 
     /// Shows what changed.
