@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::base::{IdSource, SystemClock};
+use crate::base::{IdSource, SystemClock, TaskId};
+use crate::engine::command::{RestoredWorktree, Revived, SetAside};
+use crate::engine::review::{Extent, How};
 
 fn task() -> TaskId {
     TaskId::fresh(&IdSource::new(Arc::new(SystemClock)))

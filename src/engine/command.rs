@@ -2,6 +2,7 @@
 //! and the engine itself send the same commands; what each may do is decided in one place, in the machine.
 
 mod outcome;
+pub mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ use crate::model::message::Delivery;
 use crate::model::task::{Colour, Recurring};
 
 pub use outcome::{Begun, Outcome, RestoredWorktree, Revived, SetAside};
+pub use words::WayBack;
 
 /// How many characters a message from one task to another may have: it goes whole into the other's context.
 pub const MESSAGE_CHARS: usize = 20_000;
