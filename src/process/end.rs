@@ -17,9 +17,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// How often it is insisted before a process counts as one that the system will not end.
 const ROUNDS: u32 = 100;
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// How often, and how long apart, a process is asked for its environment while it has none.
-const ASKED_AGAIN: u32 = 20;
-const BECOMING: Duration = Duration::from_micros(50);
+/// How many looks in a row must find nobody. One is not enough: the table is listed by number, and when numbers start over,
+/// a child can get one that was already passed while its parent ends before its own is reached.
+const EMPTY_LOOKS: u32 = 2;
 
 /// A child and everything that belongs to it.
 #[derive(Clone, Debug)]
@@ -46,17 +46,6 @@ impl Family {
         self.trust_group.then_some(self.leader)
     }
 
-    /// Tells whether a process carries our id. One that is just becoming another program is asked again.
-    fn marked(&self, entry: &Entry) -> bool {
-        for _ in 0..ASKED_AGAIN {
-            match table::marker(entry.pid, RUN_MARKER, &self.id) {
-                Some(marked) => return marked,
-                None => thread::sleep(BECOMING),
-            }
-        }
-        false
-    }
-
     /// Returns the members that live now, and remembers them.
     pub(super) fn members(&mut self, entries: &[Entry]) -> Vec<Entry> {
         let is_used = |entry: &Entry| entry.group == self.leader || entry.session == self.leader;
@@ -72,7 +61,7 @@ impl Family {
                 || is_known(entry)
                 || below.contains(&entry.pid)
                 // Nobody who started before the leader can be its descendant; most environments stay unread.
-                || (self.start.is_none_or(|start| entry.start >= start) && self.marked(entry));
+                || (self.start.is_none_or(|start| entry.start >= start) && table::has_marker(entry.pid, RUN_MARKER, &self.id));
             if belongs {
                 members.push(entry.clone());
             }
@@ -96,11 +85,17 @@ pub(super) fn end_blocking(mut find: impl FnMut() -> Found, grace: Duration) -> 
     let mut asked: HashSet<(i32, u64)> = HashSet::new();
     let mut pause = Duration::from_millis(1);
     let mut rounds = 0;
+    let mut empty_looks = 0;
     loop {
         let Found { members, group } = find();
         if members.is_empty() {
-            return 0;
+            empty_looks += 1;
+            if empty_looks == EMPTY_LOOKS {
+                return 0;
+            }
+            continue;
         }
+        empty_looks = 0;
         let insist = Instant::now() >= deadline;
         let signal = if insist { Signal::KILL } else { Signal::TERM };
         let as_group = group.filter(|_| insist || asked.is_empty());

@@ -28,3 +28,11 @@ fn a_session_keeps_its_number_while_one_of_its_groups_lives() {
     assert_eq!(family.members(std::slice::from_ref(&job)), [job]);
     assert_eq!(family.group(), Some(LEADER));
 }
+
+#[test]
+fn one_look_that_finds_nobody_is_not_believed() {
+    let somebody = Found { members: vec![entry(LEADER, LEADER, LEADER)], group: None };
+    let mut looks = vec![Found::default(), Found::default(), somebody, Found::default()];
+    assert_eq!(end_blocking(|| looks.pop().unwrap(), Duration::ZERO), 0);
+    assert!(looks.is_empty(), "it looked again after the first time that it found nobody");
+}

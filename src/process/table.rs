@@ -6,8 +6,14 @@
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
+
+/// How long a process may take to become another program before it counts as one without an environment.
+const LONGEST_EXEC: Duration = Duration::from_secs(1);
+const EXEC_LOOK: Duration = Duration::from_micros(50);
 
 /// A process as the system lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +49,21 @@ pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
     system::environment(pid)
 }
 
-/// Tells whether a process was started with `name=value` in its environment. False where the system does not say.
+/// Tells whether a process was started with `name=value` in its environment. False where the system does not say. Waits for
+/// a process that is just becoming another program: it has no environment yet, and on a busy machine for a while.
 pub fn has_marker(pid: i32, name: &str, value: &str) -> bool {
-    marker(pid, name, value) == Some(true)
-}
-
-/// As [`has_marker`]. Nothing: its environment is empty, as that of a process is that is just becoming another program.
-pub(super) fn marker(pid: i32, name: &str, value: &str) -> Option<bool> {
-    let Some(environment) = system::environment(pid) else { return Some(false) };
     let wanted = format!("{name}={value}");
-    let carries = || environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
-    (!environment.is_empty()).then(carries)
+    let deadline = Instant::now() + LONGEST_EXEC;
+    loop {
+        let Some(environment) = system::environment(pid) else { return false };
+        if !environment.is_empty() {
+            return environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        }
+        if system::has_no_environment(pid) || Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(EXEC_LOOK);
+    }
 }
 
 /// Tells whether a program whose name begins with `program` stands in `folder` or below it. Nothing: the system does not
@@ -179,6 +189,23 @@ mod system {
         fs::read(format!("/proc/{pid}/environ")).ok()
     }
 
+    /// Tells whether a process is certain to have no environment, as against one that is between two programs.
+    pub(super) fn has_no_environment(pid: i32) -> bool {
+        fs::read(format!("/proc/{pid}/stat")).map_or(true, |stat| tells_no_environment(&stat))
+    }
+
+    /// Reads that from the process's line. The kernel's own threads and ended processes never have one; elsewhere the place
+    /// of the environment is zero until it is set up, and an empty one ends where it starts.
+    pub(super) fn tells_no_environment(stat: &[u8]) -> bool {
+        const KERNEL_THREAD: u64 = 0x0020_0000;
+        let Some(close) = stat.iter().rposition(|byte| *byte == b')') else { return true };
+        let fields = String::from_utf8_lossy(&stat[close + 1..]);
+        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+        let (flags, start, end) = (number(6), number(47), number(48));
+        matches!(fields.first(), Some(&("Z" | "X"))) || flags & KERNEL_THREAD != 0 || (end != 0 && start == end)
+    }
+
     pub(super) fn signal(pid: i32, start: u64, signal: Signal) -> bool {
         let Some(id) = Pid::from_raw(pid) else { return false };
         // The descriptor pins the process: if the start time read after opening is right, the signal cannot miss.
@@ -244,6 +271,10 @@ mod system {
 
     pub(super) fn environment(_pid: i32) -> Option<Vec<u8>> {
         None
+    }
+
+    pub(super) fn has_no_environment(_pid: i32) -> bool {
+        true
     }
 
     pub(super) fn signal(pid: i32, start: u64, signal: Signal) -> bool {

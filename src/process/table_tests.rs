@@ -56,3 +56,37 @@ fn a_process_that_nobody_reaped_is_still_of_its_group() {
 fn our_own_group_and_init_are_never_signalled() {
     assert!(!signal_group(0, Signal::TERM) && !signal_group(1, Signal::TERM) && !signal_group(-5, Signal::TERM));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_between_two_programs_is_not_one_without_an_environment() {
+    let stat = |state: &str, flags: u64, start: u64, end: u64| {
+        let skipped = vec!["0"; 40].join(" ");
+        format!("42 (a) {state} 1 42 42 0 -1 {flags} {skipped} {start} {end} 0\n").into_bytes()
+    };
+    assert!(!system::tells_no_environment(&stat("R", 0, 0, 0)), "it is becoming another program");
+    assert!(!system::tells_no_environment(&stat("S", 0, 4096, 8192)), "it has one by now: read again");
+    assert!(system::tells_no_environment(&stat("S", 0, 4096, 4096)), "started with nothing");
+    assert!(system::tells_no_environment(&stat("Z", 0, 0, 0)), "ended");
+    assert!(system::tells_no_environment(&stat("I", 0x0020_8040, 0, 0)), "a thread of the kernel");
+    assert!(system::tells_no_environment(b"garbage"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_system_tells_where_an_environment_is() {
+    use std::process::Command;
+    let mut bare = Command::new("/bin/sleep").arg("1000").env_clear().spawn().unwrap();
+    let mut full = Command::new("/bin/sleep").arg("1000").env("MARK", "1").spawn().unwrap();
+    let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
+    // Both were started by the time `spawn` returned, and are set up soon after.
+    while !system::has_no_environment(pid(&bare)) {
+        thread::yield_now();
+    }
+    assert!(!has_marker(pid(&bare), "MARK", "1") && has_marker(pid(&full), "MARK", "1"));
+    assert!(!system::has_no_environment(pid(&full)));
+    for child in [&mut bare, &mut full] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
