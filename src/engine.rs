@@ -4,6 +4,8 @@
 //! [`machine`] decides, without a runtime, a clock or a disk; the driver carries out what it decides.
 
 pub mod agent_port;
+pub mod backend;
+pub mod blobs;
 pub mod command;
 mod driver;
 pub mod feed;

@@ -5,17 +5,23 @@
 
 pub mod ask;
 pub mod content;
+pub mod control;
 pub mod conversation;
 pub mod diff;
 pub mod event;
 pub mod fold;
+pub mod fork;
 pub mod live;
 pub mod message;
 pub mod project;
 pub mod render;
+pub mod resume;
+pub mod run;
 pub mod search;
 pub mod task;
+pub mod told_folder;
 pub mod tool;
+pub mod tool_names;
 pub mod tree;
 pub mod usage;
 pub mod work;

@@ -16,6 +16,7 @@ pub mod http;
 pub mod local;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod purse;
 pub mod response;
 pub mod retry;
 pub mod scripted;

@@ -20,7 +20,6 @@ mod jobs;
 mod list_files;
 mod live;
 pub mod mcp;
-pub mod names;
 mod order;
 pub mod picture;
 mod place;
@@ -35,6 +34,7 @@ mod tool;
 mod walk;
 mod write_file;
 
+pub use crate::model::tool_names as names;
 pub use blobs::BlobSink;
 pub use context::{Context, Folders, Limits, Tokens};
 pub use execute::execute;

@@ -1,30 +1,7 @@
-//! The tools that steer the run itself: `yield`, `done`, `fork_task_context`. Each stands alone in its turn.
+//! What becomes of the calls of a response: which run, which are answered unrun, and whether the agent goes to sleep.
 
-pub mod tools;
-
+use crate::model::control::Control;
 use crate::model::conversation::ToolUse;
-use crate::tools::names;
-
-/// A tool that steers the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    Yield,
-    Done,
-    Fork,
-}
-
-impl Control {
-    /// Returns which of them `name` is, by whatever name it goes.
-    pub fn of(name: &str) -> Option<Self> {
-        let wire = names::canonical(name);
-        match names::split(&wire) {
-            Some((names::OWN, names::YIELD)) => Some(Self::Yield),
-            Some((names::OWN, names::DONE)) => Some(Self::Done),
-            Some((names::OWN, names::FORK_TASK_CONTEXT)) => Some(Self::Fork),
-            Some(_) | None => None,
-        }
-    }
-}
 
 /// What becomes of the calls of one response.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -59,7 +59,7 @@ impl Conversation {
 
     /// Returns the calls that have no result yet, in order.
     #[cfg(test)]
-    pub(in crate::agent) fn open_calls(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn open_calls(&self) -> impl Iterator<Item = &str> {
         self.calls.iter().filter(|(_, answered)| !answered).map(|(call, _)| call.as_str())
     }
 

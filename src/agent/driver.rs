@@ -16,14 +16,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
-use crate::agent::machine::{BudgetVerdict, Effect, Input, Limits, Machine, Prepared};
-use crate::agent::purse::Purse;
+use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared};
 use crate::base::trace::{Variant, Variants};
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
 use crate::model::message::{Message, Source};
+use crate::model::run::{Ending, RunCommand};
+use crate::provider::purse::{BudgetVerdict, Purse};
 use crate::provider::{Catalogue, Facts, Gate, Provider};
 use crate::store::{Store, StoreError};
 use crate::tools;
@@ -81,50 +82,8 @@ pub enum Rest {
     Leave,
 }
 
-/// How a run came to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// As the last event of its session says.
-    Exited(Exit),
-    /// It had nothing to do. A word that reached it too late is in the session: whoever started it looks.
-    Resting,
-}
-
-/// What can be said to a run that is alive.
-#[derive(Debug)]
-pub enum Word {
-    /// Somebody wrote into the session.
-    Heard(Box<Event>),
-    /// The person takes messages back.
-    Withdraw(Vec<MessageId>),
-    Interrupt,
-    Teardown(InterruptReason),
-}
-
-/// The way to reach a run.
-#[derive(Clone, Debug)]
-pub struct Mailbox {
-    words: mpsc::UnboundedSender<Word>,
-}
-
-/// Where a run hears what is said to it.
-pub struct Ear(mpsc::UnboundedReceiver<Word>);
-
-/// Returns both ends of the way to a run. Made before the run reads its log, so that nothing falls in between.
-pub fn mailbox() -> (Mailbox, Ear) {
-    let (words, ear) = mpsc::unbounded_channel();
-    (Mailbox { words }, Ear(ear))
-}
-
-impl Mailbox {
-    /// Says a word. Tells whether anybody is there to hear it.
-    pub fn send(&self, word: Word) -> bool {
-        self.words.send(word).is_ok()
-    }
-}
-
 /// Takes the session up and runs it to its end.
-pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
+pub async fn drive(setup: Setup, inbox: mpsc::UnboundedReceiver<RunCommand>) -> Result<Ending, StoreError> {
     let sessions = setup.store.sessions().clone();
     let task = setup.task;
     setup.store.mend(task).await?;
@@ -146,7 +105,7 @@ pub async fn drive(setup: Setup, ear: Ear) -> Result<Ending, StoreError> {
         touched: false,
         setup,
     };
-    Ok(run.live(ear).await)
+    Ok(run.live(inbox).await)
 }
 
 /// Runs a read that may take long where it blocks nobody.
@@ -197,7 +156,7 @@ struct Run {
 }
 
 impl Run {
-    async fn live(mut self, Ear(mut ear): Ear) -> Ending {
+    async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<RunCommand>) -> Ending {
         self.keeping = self.setup.keeper.as_ref().map(|keeper| spawned(keeper.begin()));
         self.step(Input::Start);
         let mut deaf = false;
@@ -208,18 +167,15 @@ impl Run {
                 self.check_against_log().await;
                 return Ending::Exited(exit);
             }
-            if self.may_leave() && ear.is_empty() {
+            if self.may_leave() && inbox.is_empty() {
                 self.all_kept().await;
                 self.check_against_log().await;
                 return Ending::Resting;
             }
             tokio::select! {
                 biased;
-                word = ear.recv(), if !deaf => match word {
-                    Some(Word::Heard(event)) => self.step(Input::Heard { event }),
-                    Some(Word::Withdraw(ids)) => self.step(Input::Withdraw { ids }),
-                    Some(Word::Interrupt) => self.step(Input::Interrupt),
-                    Some(Word::Teardown(reason)) => self.step(Input::Teardown(reason)),
+                command = inbox.recv(), if !deaf => match command {
+                    Some(command) => self.told(command),
                     // Nobody can reach this run any more, so nobody can want it to go on.
                     None => {
                         deaf = true;
@@ -231,6 +187,22 @@ impl Run {
                 },
                 Some(completion) = self.setup.completions.recv() => self.report(completion),
                 catalogue = arrival(&mut self.setup.late_catalogue) => self.learn(catalogue),
+            }
+        }
+    }
+
+    fn told(&mut self, command: RunCommand) {
+        match command {
+            RunCommand::Hear(event) => self.step(Input::Heard { event }),
+            RunCommand::Withdraw(ids) => self.step(Input::Withdraw { ids }),
+            RunCommand::Interrupt => self.step(Input::Interrupt),
+            RunCommand::Teardown(reason) => self.step(Input::Teardown(reason)),
+            // Either may have ended by itself meanwhile.
+            RunCommand::Background { call } => {
+                self.setup.tools.foreground.to_background(&call);
+            }
+            RunCommand::Kill { process } => {
+                self.setup.tools.jobs.kill(&process);
             }
         }
     }

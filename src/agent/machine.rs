@@ -16,19 +16,21 @@ mod tooling;
 use std::collections::BTreeSet;
 
 pub(in crate::agent) use asking::About;
-pub use io::{BudgetVerdict, Effect, Input, Limits, Prepared, Purpose};
+pub use io::{Effect, Input, Limits, Prepared, Purpose};
 
 use crate::agent::control;
 use crate::agent::conversation::Conversation;
 use crate::agent::gauge::Gauge;
 use crate::agent::loop_watch::{LoopWatch, Verdict};
-use crate::agent::resume::{self, Resume};
+use crate::agent::repair::repair;
 use crate::base::{AskId, EventId, IdSource, MessageId, Timestamp};
+use crate::model::control::Control;
 use crate::model::conversation::Role;
 use crate::model::event::{AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::live::Activity;
 use crate::model::message::{Delivery, Message, Source};
+use crate::model::resume::{self, Resume};
 use crate::provider::Catalogue;
 
 /// One run of one task.
@@ -283,7 +285,7 @@ impl Machine {
             RunStarted { shape: resume.shape(), profile: self.limits.profile.clone(), model: self.model().to_owned() };
         let mut bodies = vec![Body::from(started)];
         if let Resume::NeedsRepair { orphans } = &resume {
-            bodies.extend(resume::repair(orphans));
+            bodies.extend(repair(orphans));
         }
         // A run looks after its own processes: what an earlier one left behind is gone.
         bodies.extend(self.state.background.iter().map(|process| {
@@ -567,11 +569,11 @@ fn wakes(message: &Message) -> bool {
 
 /// Returns the result of a call that the agent slept on.
 fn woken(call: &OpenCall) -> ToolResult {
-    let text = match control::Control::of(&call.name) {
-        Some(control::Control::Done) => {
+    let text = match Control::of(&call.name) {
+        Some(Control::Done) => {
             "You had declared this task done, and were spoken to again. The task is open: deal with what follows, then call done anew."
         }
-        Some(control::Control::Yield | control::Control::Fork) | None => "Resumed: something was said to you.",
+        Some(Control::Yield | Control::Fork) | None => "Resumed: something was said to you.",
     };
     ToolResult::unrun(call, text, false)
 }

@@ -1,10 +1,11 @@
-use crate::agent::machine::{BudgetVerdict, Delivery, Effect, Input, Limits, Purpose};
+use crate::agent::machine::{Delivery, Effect, Input, Limits, Purpose};
 use crate::agent::testing::*;
 use crate::base::MicroUsd;
 use crate::model::conversation::Block;
 use crate::model::event::{Body, BudgetScope, Exit, InterruptReason, StopReason, Verdict};
 use crate::model::message::Source;
 use crate::model::{AskKind, SessionState};
+use crate::provider::purse::BudgetVerdict;
 use crate::provider::{ApiError, ErrorClass, ResponseBlock};
 use crate::tools;
 

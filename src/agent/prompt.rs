@@ -9,14 +9,12 @@ use std::path::PathBuf;
 use crate::base::{MicroUsd, TaskId, text};
 use crate::model::event::SystemPrompt;
 use crate::model::render;
+use crate::model::told_folder::WORKING_DIRECTORY;
 
 /// What the memory file may take of the context. What is over is cut, and said to be.
 pub const MEMORY_BYTES: usize = 24_000;
 /// The same for each of the repository's own guides.
 pub const GUIDE_BYTES: usize = 16_000;
-
-/// How the first line of a work context says where the agent works.
-pub const WORKING_DIRECTORY: &str = "Working directory: ";
 
 /// A task as its agent learns of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

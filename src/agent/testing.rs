@@ -17,32 +17,32 @@ use crate::model::{Ask, Content};
 use crate::provider::{ApiError, ErrorClass, Response, ResponseBlock};
 use crate::tools::{self, names};
 
-pub(super) fn ids() -> IdSource {
+pub(crate) fn ids() -> IdSource {
     IdSource::seeded(Arc::new(SystemClock), 11)
 }
 
-pub(super) fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)
 }
 
-pub(super) fn event(ids: &IdSource, body: impl Into<Body>) -> Event {
+pub(crate) fn event(ids: &IdSource, body: impl Into<Body>) -> Event {
     Event { v: VERSION, id: EventId::fresh(ids), parent: None, ts: now(), run: None, batch: None, body: body.into() }
 }
 
-pub(super) fn message(ids: &IdSource, from: Source, body: &str) -> Message {
+pub(crate) fn message(ids: &IdSource, from: Source, body: &str) -> Message {
     Message::new(MessageId::fresh(ids), now(), from, body)
 }
 
-pub(super) fn said(text: &str) -> Body {
+pub(crate) fn said(text: &str) -> Body {
     AssistantText { text: text.to_owned() }.into()
 }
 
 /// A call of one of our own tools.
-pub(super) fn call(id: &str, name: &str) -> ToolUse {
+pub(crate) fn call(id: &str, name: &str) -> ToolUse {
     ToolUse { call: id.to_owned(), name: names::wire(name), input: Json::object(), malformed: None }
 }
 
-pub(super) fn result(id: &str, text: &str) -> ToolResult {
+pub(crate) fn result(id: &str, text: &str) -> ToolResult {
     ToolResult {
         call: id.to_owned(),
         name: names::wire("bash"),
@@ -57,46 +57,46 @@ pub(super) fn result(id: &str, text: &str) -> ToolResult {
     }
 }
 
-pub(super) fn ended(ids: &IdSource, stop: StopReason) -> Body {
+pub(crate) fn ended(ids: &IdSource, stop: StopReason) -> Body {
     TurnEnded { turn: TurnId::fresh(ids), stop }.into()
 }
 
-pub(super) fn consumed(message: &Message) -> Body {
+pub(crate) fn consumed(message: &Message) -> Body {
     MessagesConsumed { ids: vec![message.id] }.into()
 }
 
-pub(super) fn text_of(result: &ToolResult) -> &str {
+pub(crate) fn text_of(result: &ToolResult) -> &str {
     match &result.content {
         Content::Text { text } => text,
         Content::Blob(_) => "",
     }
 }
 
-pub(super) fn response(stop: StopReason, blocks: Vec<ResponseBlock>) -> Response {
+pub(crate) fn response(stop: StopReason, blocks: Vec<ResponseBlock>) -> Response {
     Response { blocks, tokens: Tokens::default(), usage_reported: true, stop, cut_call: None, model: String::new() }
 }
 
-pub(super) fn saying(text: &str) -> Response {
+pub(crate) fn saying(text: &str) -> Response {
     response(StopReason::EndTurn, vec![ResponseBlock::Text(text.to_owned())])
 }
 
-pub(super) fn calling(calls: &[ToolUse]) -> Response {
+pub(crate) fn calling(calls: &[ToolUse]) -> Response {
     response(StopReason::ToolUse, calls.iter().cloned().map(ResponseBlock::ToolUse).collect())
 }
 
-pub(super) fn usage() -> Usage {
+pub(crate) fn usage() -> Usage {
     Usage { tokens: Tokens::default(), model: "m".to_owned(), cost: None, context_window: 100_000, estimated: false }
 }
 
 /// A summary that is accepted.
-pub(super) fn summary() -> Response {
+pub(crate) fn summary() -> Response {
     let sections: Vec<_> =
         crate::agent::compaction::SECTIONS.iter().map(|s| format!("## {s}\nSomething of it.")).collect();
     saying(&format!("<summary>{}{}</summary>", sections.join("\n"), "x".repeat(200)))
 }
 
 /// A machine in a world that saves at once, prepares at once, and otherwise waits to be told.
-pub(super) struct Bench {
+pub(crate) struct Bench {
     pub machine: Machine,
     pub ids: IdSource,
     pub log: Vec<Event>,

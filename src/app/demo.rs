@@ -120,6 +120,7 @@ impl Stage {
             budget: None,
             hold: false,
             scripted: Some(provider),
+            backend: None,
             ids: IdSource::new(clock.clone()),
             clock,
         })

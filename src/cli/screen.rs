@@ -118,6 +118,7 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
             budget: None,
             hold: false,
             scripted: None,
+            backend: None,
             ids,
             clock,
         })

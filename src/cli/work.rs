@@ -56,6 +56,7 @@ where
         budget: wishes.budget,
         hold: agents == Agents::Leave,
         scripted: None,
+        backend: None,
         ids: IdSource::new(clock.clone()),
         clock,
     };

@@ -7,26 +7,27 @@
 mod accounts;
 mod asking;
 mod digesting;
+mod done_check;
 pub(in crate::engine) mod effects;
 mod files;
-mod keeping;
 mod launch;
 pub mod models;
 pub(in crate::engine) mod rounds;
 pub(in crate::engine) mod setup;
+mod snapshots;
 pub(in crate::engine) mod tool_lists;
 mod trace;
 mod verifying;
 mod watching;
 mod working;
-mod workshop;
 
-pub(in crate::engine) use launch::ready_mark;
+pub(in crate::engine) use launch::{notify, ready_mark, refused_by_store};
 pub(in crate::engine) use setup::is_ready_mark;
+pub use snapshots::Snapshots;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -34,12 +35,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::agent::driver::Mailbox;
 use crate::base::trace::Variants;
 use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
 use crate::config::secret_places::SecretPlaces;
 use crate::engine::agent_port::AgentRequest;
+use crate::engine::backend::Backend;
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::machine::{Input, Machine, Timer};
@@ -54,13 +55,13 @@ use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
+use crate::model::run::RunCommand;
 use crate::model::{Live, Project};
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
 use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
 use crate::store::{Digests, EngineLock, Store};
 use crate::tools::mcp::Pool;
-use crate::tools::{Foreground, Jobs};
 use accounts::Accounts;
 use asking::{Asked, Asking};
 use digesting::Digesting;
@@ -190,21 +191,15 @@ impl Parts {
 
 /// A run, as the driver reaches it.
 struct Running {
-    mailbox: Mailbox,
+    inbox: mpsc::UnboundedSender<RunCommand>,
     cancel: CancellationToken,
-    controls: Arc<OnceLock<Controls>>,
     _task: AbortOnDropHandle<()>,
-}
-
-/// What a person can do to the processes of a run.
-pub(in crate::engine) struct Controls {
-    pub(in crate::engine) jobs: Arc<Jobs>,
-    pub(in crate::engine) foreground: Arc<Foreground>,
 }
 
 pub(in crate::engine) struct Driver {
     pub(in crate::engine) machine: Machine,
     pub(in crate::engine) parts: Arc<Parts>,
+    backend: Arc<dyn Backend>,
     pub(in crate::engine) lock: EngineLock,
     runs: BTreeMap<TaskId, Running>,
     replies: BTreeMap<CommandId, oneshot::Sender<Result<Outcome, Fault>>>,
@@ -230,6 +225,7 @@ impl Driver {
     pub(in crate::engine) fn new(
         machine: Machine,
         parts: Arc<Parts>,
+        backend: Arc<dyn Backend>,
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
         rounds: Rounds,
@@ -238,6 +234,7 @@ impl Driver {
         Self {
             machine,
             parts,
+            backend,
             lock,
             runs: BTreeMap::new(),
             replies: BTreeMap::new(),

@@ -11,6 +11,7 @@ mod asking;
 mod authority;
 mod booting;
 mod budget;
+mod capability;
 mod commands;
 mod completing;
 mod delivering;
@@ -46,6 +47,7 @@ use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, Source};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
+use capability::BackendFacts;
 use commands::Origin;
 use completing::Closing;
 use delivering::{Later, Plan, Withdrawal};
@@ -62,6 +64,7 @@ pub struct Machine {
     limits: Limits,
     ground: Ground,
     profiles: Profiles,
+    backend: BackendFacts,
     tree: Tree,
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
@@ -211,6 +214,7 @@ impl Machine {
             ids,
             limits,
             profiles: Profiles::built_in(),
+            backend: BackendFacts::default(),
             saves: Saves::new(&tree),
             tree,
             ground,
@@ -275,9 +279,9 @@ impl Machine {
             Input::Command { id, actor, command } => self.command(now, id, actor, command),
             Input::Observed { task, event } => self.observed(now, task, &event),
             Input::Appended { ticket } => self.appended(now, ticket),
-            Input::AppendFailed { ticket, reason } => self.append_failed(now, ticket, &reason),
+            Input::AppendFailed { ticket, fault } => self.append_failed(now, ticket, &fault.message),
             Input::TreeSaved { ticket } => self.tree_saved(now, ticket),
-            Input::TreeSaveFailed { ticket, reason } => self.tree_save_failed(now, ticket, &reason),
+            Input::TreeSaveFailed { ticket, fault } => self.tree_save_failed(now, ticket, &fault.message),
             Input::Live { task, live } => self.live(now, task, live),
             Input::Launching { task, step } => self.launching(task, step),
             Input::Launched { task, model } => self.launched(task, model),

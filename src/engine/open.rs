@@ -11,6 +11,7 @@ use crate::config::paths::{Home, ProjectFolder, RepoFiles};
 use crate::config::secret_places::SecretPlaces;
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
+use crate::engine::backend::{Backend, Native};
 use crate::engine::driver::models::{Choice, Models};
 use crate::engine::driver::rounds::{Found, Rounds};
 use crate::engine::driver::setup::HookNotices;
@@ -59,13 +60,15 @@ pub struct Options {
     pub hold: bool,
     /// One scripted provider for everything: the demo's.
     pub scripted: Option<Arc<dyn Provider>>,
+    /// What works on tasks. Nothing: our own agent.
+    pub backend: Option<Arc<dyn Backend>>,
     pub clock: Arc<dyn Clock>,
     pub ids: IdSource,
 }
 
 /// Opens a project and starts its engine. Fails if another process has it.
 pub async fn open(options: Options) -> Result<Handle, Fault> {
-    let Options { home, project, merged, choice, budget, hold, scripted, clock, ids } = options;
+    let Options { home, project, merged, choice, budget, hold, scripted, backend, clock, ids } = options;
     let folder = home.project(project.id);
     let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
     private::tighten(&home, &folder);
@@ -188,6 +191,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         measuring: tokio::sync::Semaphore::new(1),
         post: post.clone(),
     });
+    let backend = backend.unwrap_or_else(|| Arc::new(Native(Arc::clone(&parts))));
+    machine.set_backend(backend.name(), backend.capabilities());
     let (rounds, plans) = open_rounds(&parts.project.path, hold, incoming.clone()).await;
     machine.set_timed(plans.timed());
     let (ended, over) = watch::channel(false);
@@ -197,7 +202,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     if warns_of_root {
         briefing.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
     }
-    let driver = Driver::new(machine, parts, lock, heads, rounds, briefing);
+    let driver = Driver::new(machine, parts, backend, lock, heads, rounds, briefing);
     tokio::spawn(async move {
         driver.live(Input::Boot { sessions }, plans, inbox, agent_requests).await;
         let _ = ended.send(true);

@@ -13,6 +13,7 @@ macro_rules! mildest_first {
 
 mod clarify;
 mod close_task;
+pub mod control;
 mod create_task;
 mod delete_task;
 mod fields;
@@ -39,10 +40,10 @@ use std::time::Duration;
 pub use finish::{Clean, FailedCheck, Finish};
 pub use projects::{ProjectEntry, Projects};
 
-use crate::agent::control::tools::{Done, DoneCheck, Yield};
 use crate::base::Fault;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::Outcome;
+use crate::engine::tools::control::{Done, DoneCheck, Yield};
 use crate::tools::{Call, DuplicateTool, Handler, Registry, Reply, Tokens, Tool, Typed};
 
 /// How long an interrupted call still waits for its answer. The engine answers most requests at once, and to know what

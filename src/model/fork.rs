@@ -1,7 +1,7 @@
 //! Forking: a task goes on from a copy of another's conversation, and knows that it is not the other.
 
-use crate::agent::control::Control;
 use crate::base::TaskId;
+use crate::model::control::Control;
 use crate::model::event::{Body, Event, ForkMarker, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 

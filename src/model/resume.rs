@@ -1,10 +1,9 @@
 //! Reads the tail of a log: what state it was left in, and whether anything is owed. One classifier for boot, launch
 //! and run, so that they cannot disagree.
 
-use crate::agent::control::Control;
-use crate::agent::machine::About;
+use crate::model::control::Control;
 use crate::model::conversation::Role;
-use crate::model::event::{Body, Event, Exit, InterruptReason, Repaired, ResumeShape, ToolResult};
+use crate::model::event::{Event, Exit, InterruptReason, ResumeShape};
 use crate::model::fold::{OpenCall, SessionState};
 use crate::model::message::{Message, Source};
 
@@ -50,7 +49,7 @@ impl Resume {
             return true;
         }
         // Waiting for an answer needs nobody to do the waiting.
-        if state.asks.iter().any(|ask| About::of(ask).is_some()) {
+        if state.asks.iter().any(|ask| ask.kind().is_of_run()) {
             return false;
         }
         // Whoever slept until a process ended has to be told that it is gone. An ended task waits for nothing.
@@ -92,23 +91,6 @@ pub fn of(state: &SessionState) -> Resume {
         Some(Role::User) => Resume::Interrupted,
         Some(Role::Assistant) => Resume::Parked,
     }
-}
-
-/// Returns what has to be added to a log whose run died in the middle of its calls. Nobody knows how far they came,
-/// so that is what the model is told; they are never run again by themselves.
-pub fn repair(orphans: &[OpenCall]) -> Vec<Body> {
-    let mut bodies: Vec<Body> = orphans.iter().map(|call| unknown_outcome(call).into()).collect();
-    let names: Vec<_> = orphans.iter().map(|call| call.name.as_str()).collect();
-    bodies.push(
-        Repaired { steps: vec![format!("answered the calls that were interrupted: {}", names.join(", "))] }.into(),
-    );
-    bodies
-}
-
-fn unknown_outcome(call: &OpenCall) -> ToolResult {
-    let text = "Interrupted: Matrix was stopped while this call ran. It is not known whether it took effect, or how \
-                much of it did. Check before you repeat it.";
-    ToolResult::unrun(call, text, true)
 }
 
 #[cfg(test)]

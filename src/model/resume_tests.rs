@@ -1,7 +1,7 @@
 use super::*;
 use crate::agent::testing::*;
 use crate::base::IdSource;
-use crate::model::event::{Exit, RunEnded, StopReason};
+use crate::model::event::{Body, RunEnded, StopReason};
 
 fn log(ids: &IdSource, bodies: Vec<Body>) -> Vec<Event> {
     bodies.into_iter().map(|body| event(ids, body)).collect()
@@ -75,37 +75,4 @@ fn work_is_owed_by_what_broke_off_and_by_what_was_spoken_to() {
         assert!(resume.owes_work(&both), "{what}");
         assert!(!resume.owes_work(&pending(&[Source::WorkContext])) || broke_off, "{what}");
     }
-}
-
-#[test]
-fn a_repair_answers_every_orphan_honestly_and_says_so() {
-    let orphans = [("a", "bash"), ("b", "search")]
-        .map(|(id, name)| OpenCall { call: id.to_owned(), name: crate::tools::names::wire(name) });
-    let bodies = repair(&orphans);
-    let results: Vec<_> = bodies
-        .iter()
-        .filter_map(|body| match body {
-            Body::ToolResult(result) => Some(result),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(results.iter().map(|result| result.call.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    for result in results {
-        let text = text_of(result);
-        assert!(
-            result.is_error && text.contains("not known whether it took effect") && text.contains("Check"),
-            "{text}"
-        );
-    }
-    let Some(Body::Repaired(note)) = bodies.last() else { panic!("no note") };
-    assert!(note.steps[0].contains("bash") && note.steps[0].contains("search"));
-}
-
-#[test]
-fn a_repaired_log_needs_no_repair() {
-    let ids = ids();
-    let mut events = spoken(&ids, vec![call("a", "bash").into(), call("b", "bash").into()]);
-    let Resume::NeedsRepair { orphans } = classify(&events) else { panic!("nothing to repair") };
-    events.extend(repair(&orphans).into_iter().map(|body| event(&ids, body)));
-    assert_eq!(classify(&events), Resume::Interrupted);
 }

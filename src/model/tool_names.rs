@@ -121,5 +121,5 @@ pub fn canonical(name: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
-#[path = "names_tests.rs"]
+#[path = "tool_names_tests.rs"]
 mod tests;

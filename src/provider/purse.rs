@@ -7,12 +7,32 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::agent::machine::BudgetVerdict;
 use crate::base::MicroUsd;
 use crate::model::event::BudgetScope;
 
 /// Part of a limit, in percent, from which an agent is told that money gets short.
 const LOW_PERCENT: u64 = 80;
+
+/// Whether the next request can be paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetVerdict {
+    Granted,
+    /// Granted, and most of the money is gone.
+    Low {
+        scope: BudgetScope,
+        spent: MicroUsd,
+        limit: MicroUsd,
+    },
+    Refused {
+        scope: BudgetScope,
+        spent: MicroUsd,
+        limit: MicroUsd,
+    },
+    /// Others have set aside what is left, for requests that are under way. Some of it may come back.
+    Held,
+    /// There is a limit, and no price to hold against it.
+    Unpriced,
+}
 
 /// One limit, shared by everybody it limits. It may be changed while they work.
 #[derive(Debug)]

@@ -75,6 +75,7 @@ impl Site {
             budget: None,
             hold: false,
             scripted: Some(provider),
+            backend: None,
             clock: Arc::new(SystemClock),
             ids: self.ids.clone(),
         };

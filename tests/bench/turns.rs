@@ -5,18 +5,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use mxd::agent::driver::{self, Ending, Setup};
+use mxd::agent::driver::{self, Setup};
 use mxd::agent::machine::Limits;
 use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::Card;
-use mxd::agent::purse::Purse;
 use mxd::base::{MessageId, RunId, SystemClock, TaskId, Timestamp};
 use mxd::model::content::BlobId;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Exit, SessionConfig, StopReason};
 use mxd::model::message::{Message, Source};
+use mxd::model::run::Ending;
 use mxd::model::usage::Tokens;
 use mxd::provider::encode::{body, encode_speech};
+use mxd::provider::purse::Purse;
 use mxd::provider::{
     ApiError, BlobSource, BodyOptions, Call, Facts, Gate, Listed, Provider, Response, ResponseBlock, Segment, Signal,
 };
@@ -196,7 +197,7 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         clock: clock.clone(),
     };
     let (events, mut seen) = mpsc::unbounded_channel();
-    let (mailbox, ear) = driver::mailbox();
+    let (mailbox, inbox) = mpsc::unbounded_channel();
     let message = Message::new(MessageId::fresh(&ids), Timestamp::EPOCH, Source::User, "Read the notes.");
     store.append(task, None, message).await?;
     let setup = Setup {
@@ -219,7 +220,7 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         completions,
         rest: driver::Rest::Stay,
     };
-    let ending = driver::drive(setup, ear).await?;
+    let ending = driver::drive(setup, inbox).await?;
     drop(mailbox);
     seen.close();
     if ending == Ending::Exited(Exit::DonePassed) {

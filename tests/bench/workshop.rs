@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::control::tools::{Done, Yield};
 use mxd::base::Json;
+use mxd::engine::blobs::StoredBlobs;
+use mxd::engine::tools::control::{Done, Yield};
 use mxd::model::Live;
 use mxd::model::conversation::ToolUse;
 use mxd::process::Environment;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures::future::join;
-use mxd::agent::purse::{Account, Purse};
 use mxd::base::MicroUsd;
 use mxd::model::AskKind;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, BudgetScope};
 use mxd::model::message::Source;
+use mxd::provider::purse::{Account, Purse};
 
 use crate::support::mock::{Conversation, Fault, Mock, Script, answer, gate, say};
 use crate::support::stage::Stage;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use mxd::agent::driver::{Keeper, Word};
+use mxd::agent::driver::Keeper;
 use mxd::base::TurnId;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, Event, Exit, InterruptReason, StopReason, ToolResult};
 use mxd::model::message::Source;
+use mxd::model::run::RunCommand;
 use mxd::model::{Content, Live, SessionState};
 use serde_json::json;
 
@@ -59,7 +60,7 @@ async fn an_interrupt_in_mid_stream_keeps_the_words_so_far_on_every_wire() {
         let stage = Stage::new(&mock.url(), wire, TITLE);
         let mut run = begun(&stage).await;
         run.until("the half is shown", shows("about to")).await;
-        run.mailbox.send(Word::Interrupt);
+        let _ = run.mailbox.send(RunCommand::Interrupt);
         run.until_parked().await;
         assert_eq!(texts(&stage), ["I was about to"], "{wire:?}");
         assert_eq!(stage.state().turns.last.map(|turn| turn.stop), Some(StopReason::Interrupted), "{wire:?}");
@@ -80,7 +81,7 @@ async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
     let mut run = begun(&stage).await;
     run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
         .await;
-    run.mailbox.send(Word::Interrupt);
+    let _ = run.mailbox.send(RunCommand::Interrupt);
     let news = run.until_parked().await;
     let results: Vec<String> = news.events.iter().filter_map(result).collect();
     // Both change something: the second waited for the first, and never began.
@@ -143,7 +144,7 @@ async fn an_interrupt_is_heard_by_a_tool_that_waits_for_its_turn() {
     let mut run = begun(&stage).await;
     run.until("tools run", |news| news.live.contains(&Live::Activity { activity: mxd::model::live::Activity::Tool }))
         .await;
-    run.mailbox.send(Word::Interrupt);
+    let _ = run.mailbox.send(RunCommand::Interrupt);
     let news = run.until_parked().await;
     let answered = news.events.iter().find_map(|event| match &event.body {
         Body::ToolResult(result) => Some(format!("{:?}", result.content)),
@@ -199,7 +200,7 @@ async fn a_stop_ends_the_run_in_any_phase_and_the_session_goes_on_later() {
         let mock = mock(turns);
         let mut stage = Stage::new(&mock.url(), Wire::Anthropic, TITLE);
         let mut run = reach(phase, &stage, &mock).await;
-        run.mailbox.send(Word::Teardown(InterruptReason::Stopped));
+        let _ = run.mailbox.send(RunCommand::Teardown(InterruptReason::Stopped));
         let (exit, _) = run.until_over().await;
         assert_eq!(exit, Exit::Interrupted(InterruptReason::Stopped), "{phase}");
         drop(run);

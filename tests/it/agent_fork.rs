@@ -1,8 +1,8 @@
 //! A copied conversation goes on as another task: the same bytes before the fork, another identity after it.
 
-use mxd::agent::fork::Target;
 use mxd::model::conversation::Wire;
 use mxd::model::event::Event;
+use mxd::model::fork::Target;
 use mxd::model::message::Source;
 use serde_json::json;
 

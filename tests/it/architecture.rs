@@ -45,6 +45,9 @@ const EVERYTHING_BELOW_APP: &[&str] = &[
 /// The only parts of a room that another may see, where that is less than all of it.
 const DOORS: &[(&str, &str, &[&str])] = &[("ui", "engine", &["command", "review", "snapshot", "update"])];
 
+/// The only places of a room from which another may be seen, where that is less than all of it.
+const WINDOWS: &[(&str, &str, &str)] = &[("engine", "agent", "src/engine/backend/native")];
+
 const MAX_LINES: usize = 600;
 
 /// What may stand at the top of the project. Dot-files are free.
@@ -118,6 +121,12 @@ fn forbidden_imports(files: &Files) -> Vec<String> {
                 && !door.as_deref().is_some_and(|door| doors.contains(&door))
             {
                 wrong.push(format!("{}:{line}: `{room}` may see of `{target}` only {doors:?}", path.display()));
+            }
+            let window = WINDOWS.iter().find(|(from, to, _)| *from == room && *to == target);
+            if let Some((.., place)) = window
+                && !path.to_string_lossy().starts_with(place)
+            {
+                wrong.push(format!("{}:{line}: `{room}` imports `{target}` only in {place}", path.display()));
             }
         }
     }
@@ -290,6 +299,16 @@ fn the_screen_sees_only_the_doors_of_the_engine() {
     ]));
     assert_eq!(wrong.len(), 1);
     assert!(wrong[0].contains("only"), "{wrong:?}");
+}
+
+#[test]
+fn the_engine_sees_the_agent_only_from_its_backend() {
+    let wrong = forbidden_imports(&files(&[
+        ("src/engine/driver/a.rs", "use crate::agent::driver::Setup;"),
+        ("src/engine/backend/native.rs", "use crate::agent::driver::Setup;"),
+        ("src/engine/backend/native/b.rs", "use crate::agent::prepare::Tools;"),
+    ]));
+    assert_eq!(wrong, ["src/engine/driver/a.rs:1: `engine` imports `agent` only in src/engine/backend/native"]);
 }
 
 #[test]

@@ -278,6 +278,7 @@ async fn open(project: &Project<'_>, clock: Arc<Hand>) -> Handle {
         budget: None,
         hold: false,
         scripted: Some(Arc::new(ScriptedProvider::load(&script, 1.0).unwrap())),
+        backend: None,
         ids: IdSource::new(clock.clone()),
         clock,
     };

@@ -45,6 +45,7 @@ mod cli_search;
 #[cfg(test)]
 mod cli_support;
 #[cfg(test)]
+mod engine_backend;
 mod engine_boot;
 #[cfg(test)]
 mod engine_cli;

@@ -220,7 +220,7 @@ async fn floods_of_output_are_drained_in_bounded_memory() {
     const MOST: u64 = 16 << 20;
     let mut bench = Bench::new();
     let blobs = mxd::store::Blobs::new(Arc::new(mxd::store::RealDisk), bench.data.join("blobs"));
-    bench.context.blobs = Arc::new(mxd::agent::blobs::StoredBlobs(blobs));
+    bench.context.blobs = Arc::new(mxd::engine::blobs::StoredBlobs(blobs));
     // What is shown live is another's to bound; the bench would keep all of it.
     bench.context.live = Arc::new(|_: mxd::model::Live| {});
     // Everything that is made once is made before the measurement.

@@ -5,7 +5,7 @@
 
 use crate::agent::compaction::{self, Trim};
 use crate::agent::machine::asking::About;
-use crate::agent::machine::{BudgetVerdict, Effect, Machine, Phase, Prepared, Purpose, Then, asking};
+use crate::agent::machine::{Effect, Machine, Phase, Prepared, Purpose, Then, asking};
 use crate::base::{MessageId, Timestamp};
 use crate::model::Usage;
 use crate::model::event::{
@@ -14,6 +14,7 @@ use crate::model::event::{
 };
 use crate::model::message::Source;
 use crate::provider::Response;
+use crate::provider::purse::BudgetVerdict;
 
 /// How often a useless summary is asked for again.
 const MAX_BAD_SUMMARIES: u32 = 2;

@@ -1,12 +1,13 @@
 //! What goes into the machine and what comes out, as plain data.
 
 use crate::agent::compaction::Trim;
-use crate::base::{MessageId, MicroUsd};
+use crate::base::MessageId;
 use crate::model::Usage;
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Body, BudgetScope, Event, Exit, InterruptReason, SessionConfig, ToolResult};
+use crate::model::event::{Body, Event, Exit, InterruptReason, SessionConfig, ToolResult};
 use crate::model::live::Activity;
 use crate::model::message::Message;
+use crate::provider::purse::BudgetVerdict;
 use crate::provider::{ApiError, Catalogue, Response};
 use crate::tools;
 
@@ -47,27 +48,6 @@ pub struct Prepared {
     /// Given if the segment has none yet, or another model was chosen.
     pub config: Option<SessionConfig>,
     pub work_context: Option<Message>,
-}
-
-/// Whether the next request can be paid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BudgetVerdict {
-    Granted,
-    /// Granted, and most of the money is gone.
-    Low {
-        scope: BudgetScope,
-        spent: MicroUsd,
-        limit: MicroUsd,
-    },
-    Refused {
-        scope: BudgetScope,
-        spent: MicroUsd,
-        limit: MicroUsd,
-    },
-    /// Others have set aside what is left, for requests that are under way. Some of it may come back.
-    Held,
-    /// There is a limit, and no price to hold against it.
-    Unpriced,
 }
 
 /// Something that happened.

@@ -7,6 +7,7 @@ use crate::agent::control;
 use crate::agent::machine::{About, Effect, Hold, Machine, Phase, Then};
 use crate::base::Timestamp;
 use crate::model::Content;
+use crate::model::control::Control;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, RunEnded, ToolResult, Verdict};
 use crate::model::fold::OpenCall;
@@ -94,7 +95,7 @@ impl Machine {
         };
         // Declaring the task done is the agent's word, not an effect: it stands.
         if let [call] = plan.run.as_slice()
-            && control::Control::of(&call.name) == Some(control::Control::Done)
+            && Control::of(&call.name) == Some(Control::Done)
             && self.wants.teardown.is_none()
         {
             self.wants.interrupt = false;

@@ -67,7 +67,7 @@ fn the_end_of_a_process_during_done_leaves_the_task_done() {
     let control = tools::Control::Done { verdict: Verdict::Passed, result: "All of it.".to_owned() };
     bench.finish_with(result("d", ""), Some(control));
     let state = SessionState::replay(&bench.log);
-    assert!(!crate::agent::resume::of(&state).owes_work(&state), "nothing starts a run");
+    assert!(!crate::model::resume::of(&state).owes_work(&state), "nothing starts a run");
     let mut next = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
     assert_eq!((next.machine.waits_for(), next.requests()), ("message", 0));
     next.hear(Source::User, "One more thing.");

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::agent::purse::{Account, Purse};
 use crate::base::{MicroUsd, TaskId};
 use crate::engine::machine::AccountOrder;
+use crate::provider::purse::{Account, Purse};
 
 /// What stands for a limit that was lifted.
 const NO_LIMIT: MicroUsd = MicroUsd(u64::MAX);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::agent::machine::BudgetVerdict;
 use crate::base::{IdSource, SystemClock};
 use crate::model::event::BudgetScope;
+use crate::provider::purse::BudgetVerdict;
 
 fn order(owner: TaskId, limit: u64, spent: u64) -> AccountOrder {
     AccountOrder { owner: Some(owner), scope: BudgetScope::Subtree, limit: MicroUsd(limit), spent: MicroUsd(spent) }

@@ -1,17 +1,16 @@
 //! Effects, one by one.
 
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::{Driver, Parts, Running};
-use crate::agent::driver::{Ending, Word, mailbox};
-use crate::agent::fork::Target;
 use crate::base::trace::Variant;
-use crate::base::{EventId, MessageId, TaskId};
+use crate::base::{EventId, Fault, MessageId, TaskId};
 use crate::config::{Edit, Layer};
 use crate::engine::command::{RestoredWorktree, SetAside};
 use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
@@ -20,7 +19,9 @@ use crate::engine::update::Update;
 use crate::git::{self, Removal, Wanted};
 use crate::model::ask::Approval;
 use crate::model::event::{Body, Event};
+use crate::model::fork::Target;
 use crate::model::message::{Message, Source};
+use crate::model::run::Ending;
 use crate::store::replace::replace;
 use crate::store::{RealDisk, Sessions, StoreError};
 
@@ -33,7 +34,7 @@ impl Driver {
                 tokio::spawn(async move {
                     parts.send(match appended.await {
                         Ok(_) => Input::Appended { ticket },
-                        Err(error) => Input::AppendFailed { ticket, reason: error.to_string() },
+                        Err(error) => Input::AppendFailed { ticket, fault: error.into() },
                     });
                 });
             }
@@ -41,7 +42,7 @@ impl Driver {
                 tokio::spawn(async move {
                     parts.send(match send_once(&parts, task, *message, since).await {
                         Ok(()) => Input::Appended { ticket },
-                        Err(error) => Input::AppendFailed { ticket, reason: error.to_string() },
+                        Err(error) => Input::AppendFailed { ticket, fault: error.into() },
                     });
                 });
             }
@@ -50,7 +51,7 @@ impl Driver {
                     let saved = parts.tree_file.lock().unwrap_or_else(PoisonError::into_inner).save(&tree);
                     parts.send(match saved {
                         Ok(()) => Input::TreeSaved { ticket },
-                        Err(error) => Input::TreeSaveFailed { ticket, reason: error.to_string() },
+                        Err(error) => Input::TreeSaveFailed { ticket, fault: error.into() },
                     });
                 });
             }
@@ -60,18 +61,10 @@ impl Driver {
                     running.cancel.cancel();
                 }
             }
-            Effect::Hear { task, event } => self.tell(task, Word::Heard(event)),
-            Effect::Withdraw { task, messages } => self.tell(task, Word::Withdraw(messages)),
-            Effect::Interrupt { task } => self.tell(task, Word::Interrupt),
-            Effect::Teardown { task, reason } => self.tell(task, Word::Teardown(reason)),
-            Effect::Background { task, call } => {
-                if let Some(controls) = self.runs.get(&task).and_then(|running| running.controls.get()) {
-                    controls.foreground.to_background(&call);
-                }
-            }
-            Effect::Kill { task, process } => {
-                if let Some(controls) = self.runs.get(&task).and_then(|running| running.controls.get()) {
-                    controls.jobs.kill(&process);
+            // A run that is gone reads its session when it comes back.
+            Effect::Tell { task, command } => {
+                if let Some(running) = self.runs.get(&task) {
+                    let _ = running.inbox.send(command);
                 }
             }
             Effect::Clear { ticket, task, place, branch } => {
@@ -84,14 +77,14 @@ impl Driver {
                 tokio::spawn(async move {
                     let wanted = Wanted { task, branch: place.branch, path: place.worktree };
                     let result = parts.worktrees.restore(&wanted).await;
-                    let result = result.map(restored_worktree).map_err(|error| error.to_string());
+                    let result = result.map(restored_worktree).map_err(|error| Fault::environment(error.to_string()));
                     parts.send(Input::Restored { ticket, result });
                 });
             }
             Effect::Recall { ticket, task, known } => {
                 tokio::task::spawn_blocking(move || {
                     let result = recall::subtree(parts.store.sessions(), task, &known);
-                    parts.send(Input::Recalled { ticket, result: result.map_err(|error| error.to_string()) });
+                    parts.send(Input::Recalled { ticket, result: result.map_err(Fault::from) });
                 });
             }
             Effect::Copy { ticket, from, to, title, description } => {
@@ -99,7 +92,7 @@ impl Driver {
                     let target = Target { source: from, title, description };
                     let copied =
                         parts.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
-                    let result = copied.map(|events| events.len()).map_err(|error| error.to_string());
+                    let result = copied.map(|events| events.len()).map_err(Fault::from);
                     parts.send(Input::Copied { ticket, result });
                 });
             }
@@ -147,13 +140,6 @@ impl Driver {
         }
     }
 
-    fn tell(&self, task: TaskId, word: Word) {
-        // A run that is gone reads its session when it comes back.
-        if let Some(running) = self.runs.get(&task) {
-            running.mailbox.send(word);
-        }
-    }
-
     fn wake_at(&mut self, timer: Timer, at: crate::base::Timestamp) {
         let wait = at.since(self.parts.clock.now());
         let parts = Arc::clone(&self.parts);
@@ -166,13 +152,12 @@ impl Driver {
 
     fn launch(&mut self, order: LaunchOrder) {
         let task = order.node.id;
-        let (mailbox, ear) = mailbox();
+        // Made before the run reads its session, so that nothing falls in between.
+        let (inbox, commands) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
-        let controls = Arc::new(OnceLock::new());
         let purse = self.accounts.purse(&order.accounts);
-        let parts = Arc::clone(&self.parts);
-        let work =
-            super::launch::launch(Arc::clone(&self.parts), order, ear, purse, cancel.clone(), Arc::clone(&controls));
+        let (parts, backend) = (Arc::clone(&self.parts), Arc::clone(&self.backend));
+        let work = super::launch::launch(Arc::clone(&parts), backend, order, commands, purse, cancel.clone());
         let running = AbortOnDropHandle::new(tokio::spawn(work));
         let watched = async move {
             let ending = running.await.unwrap_or_else(|failure| {
@@ -185,7 +170,7 @@ impl Driver {
             }
         };
         let watched = AbortOnDropHandle::new(tokio::spawn(watched));
-        self.runs.insert(task, Running { mailbox, cancel, controls, _task: watched });
+        self.runs.insert(task, Running { inbox, cancel, _task: watched });
     }
 
     /// Looks at an event on its way to the machine: after work in a worktree its difference is measured anew.
@@ -204,8 +189,9 @@ impl Driver {
 }
 
 /// Saves what the user decided: about a changed list of tools, or in the project's own settings.
-pub(super) fn keep_decision(parts: &Parts, approval: &Approval, approved: bool) -> Result<(), String> {
-    let said = |error: &dyn std::fmt::Display| format!("the settings could not be changed: {error}");
+pub(super) fn keep_decision(parts: &Parts, approval: &Approval, approved: bool) -> Result<(), Fault> {
+    let said =
+        |error: &dyn std::fmt::Display| Fault::environment(format!("the settings could not be changed: {error}"));
     if let Approval::McpServer { hash } = approval
         && parts.tool_lists.decide(hash, approved).map_err(|error| said(&error))?
     {
@@ -227,7 +213,7 @@ pub(super) fn failed(parts: &Parts, task: TaskId, failure: LaunchFailure) {
     parts.send(Input::LaunchFailed { task, failure });
 }
 
-async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) -> Result<SetAside, String> {
+async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) -> Result<SetAside, Fault> {
     let fate = match branch {
         BranchFate::Keep => git::BranchFate::Keep,
         BranchFate::Delete => git::BranchFate::Delete,
@@ -236,7 +222,7 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     crate::process::end_marked(crate::process::environment::TASK_MARKER, task.to_string(), crate::process::GRACE).await;
     let bases = vec![place.base, parts.project.base_branch.clone()];
     let removal = Removal { task, path: place.worktree, branch: place.branch, fate, bases };
-    let removed = parts.worktrees.remove(&removal).await.map_err(|error| error.to_string())?;
+    let removed = parts.worktrees.remove(&removal).await.map_err(|error| Fault::environment(error.to_string()))?;
     let drafts = drop_drafts(parts, task).await.map(|kept| kept.path);
     Ok(SetAside { archived: removed.archive.is_some(), files: removed.aside, drafts })
 }

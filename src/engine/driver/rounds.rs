@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::effects::keep_decision;
 use super::{Driver, Incoming};
-use crate::base::{TaskId, Timestamp, sanitize};
+use crate::base::{Fault, TaskId, Timestamp, sanitize};
 use crate::config::paths::RepoFiles;
 use crate::config::recurring::{Plan, PlanChange};
 use crate::engine::feed::Watcher;
@@ -202,29 +202,30 @@ fn misnamed(path: &Path) -> String {
 
 /// Makes the files below `top` say what the tree says.
 /// Returns the hash of a file that is there afterwards.
-pub(super) fn write_down(top: &Path, change: &PlanChange) -> Result<Option<String>, String> {
+pub(super) fn write_down(top: &Path, change: &PlanChange) -> Result<Option<String>, Fault> {
     let files = RepoFiles::new(top);
+    let failed = |error: &dyn std::fmt::Display| Fault::environment(error.to_string());
     match change {
         PlanChange::Remove(tasks) => {
             for task in tasks {
-                repo_file::remove(top, &files.task(*task)).map_err(|error| error.to_string())?;
+                repo_file::remove(top, &files.task(*task)).map_err(|error| failed(&error))?;
             }
             Ok(None)
         }
         PlanChange::Keep(edit) => {
             let path = files.task(edit.task);
-            let text = repo_file::read_text(top, &path, repo_file::SMALL).map_err(|error| error.to_string())?;
+            let text = repo_file::read_text(top, &path, repo_file::SMALL).map_err(|error| failed(&error))?;
             let shown = path.strip_prefix(top).unwrap_or(&path);
-            let new = edit.apply(shown, text.as_deref())?;
-            let hash = Some(Plan::read(edit.task, shown, &new)?.facts.hash);
+            let new = edit.apply(shown, text.as_deref()).map_err(|error| failed(&error))?;
+            let hash = Some(Plan::read(edit.task, shown, &new).map_err(|error| failed(&error))?.facts.hash);
             if text.as_deref() == Some(new.as_str()) {
                 return Ok(hash);
             }
-            let path = repo_file::writable(top, &path).map_err(|error| error.to_string())?;
+            let path = repo_file::writable(top, &path).map_err(|error| failed(&error))?;
             let mode = fs::metadata(&path).map_or(0o644, |known| known.permissions().mode());
-            replace(&RealDisk, &path, new.as_bytes()).map_err(|error| error.to_string())?;
+            replace(&RealDisk, &path, new.as_bytes()).map_err(|error| failed(&error))?;
             // It belongs to the repository, and is as readable as the rest of it.
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| error.to_string())?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
             Ok(hash)
         }
     }
@@ -330,7 +331,7 @@ impl Driver {
             if let Ok(Some(hash)) = &result {
                 let approval = Approval::RecurringTask { hash: hash.clone() };
                 if let Err(error) = keep_decision(&parts, &approval, true) {
-                    tracing::warn!(error, "the file of a recurring task will be asked about");
+                    tracing::warn!(%error, "the file of a recurring task will be asked about");
                 }
             }
             parts.send(Input::WrittenDown { ticket, result });

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt as _};
 
 use super::{Parts, launch, setup};
-use crate::agent::driver::Keeper;
 use crate::base::{RunId, TaskId, TurnId};
-use crate::engine::machine::{Input, LaunchOrder};
+use crate::engine::machine::LaunchOrder;
 use crate::engine::update::{Level, Notice, Update};
 use crate::git::snapshot::{self as git, FILE_CAP, Taken};
 use crate::model::event::{Body, Snapshot};
@@ -22,20 +21,33 @@ pub(in crate::engine) const KEPT: usize = 100;
 const PAGE: usize = 200;
 
 /// Keeps the states of one run.
-pub(super) struct TurnKeeper {
-    pub(super) parts: Arc<Parts>,
-    pub(super) order: Arc<LaunchOrder>,
-    pub(super) model: String,
-    pub(super) run: RunId,
-    pub(super) path: PathBuf,
+pub struct Snapshots {
+    parts: Arc<Parts>,
+    order: Arc<LaunchOrder>,
+    run: RunId,
+    path: PathBuf,
 }
 
-impl TurnKeeper {
+impl Snapshots {
+    pub(super) fn new(parts: &Arc<Parts>, order: &LaunchOrder, run: RunId, path: PathBuf) -> Self {
+        Self { parts: Arc::clone(parts), order: Arc::new(order.clone()), run, path }
+    }
+
+    /// Keeps the state before the first turn of a run.
+    pub fn take_first(&self) -> BoxFuture<'static, ()> {
+        self.keep_as(TurnId::fresh(&self.parts.ids), true)
+    }
+
+    /// Keeps the state after a turn that may have changed it.
+    pub fn take(&self, turn: TurnId) -> BoxFuture<'static, ()> {
+        self.keep_as(turn, false)
+    }
+
     fn keep_as(&self, turn: TurnId, first: bool) -> BoxFuture<'static, ()> {
-        let (parts, order, model) = (Arc::clone(&self.parts), Arc::clone(&self.order), self.model.clone());
+        let (parts, order) = (Arc::clone(&self.parts), Arc::clone(&self.order));
         let (task, run, path) = (order.node.id, self.run, self.path.clone());
         async move {
-            bring_back(&parts, &order, model).await;
+            bring_back(&parts, &order).await;
             match parts.worktrees.take_snapshot(task, turn, &path, FILE_CAP).await {
                 // A crash may have come in between the state and the word on it.
                 Ok(Taken::Same(snapshot)) if first && !is_said(&parts, task, &snapshot.tree).await => {
@@ -61,7 +73,7 @@ impl TurnKeeper {
 }
 
 /// Makes a worktree again that its agent, or anybody else, has taken away meanwhile, and tells the agent.
-async fn bring_back(parts: &Arc<Parts>, order: &LaunchOrder, model: String) {
+async fn bring_back(parts: &Arc<Parts>, order: &LaunchOrder) {
     let task = order.node.id;
     let is_gone = |place: &crate::engine::machine::Place| !place.worktree.join(".git").exists();
     if !order.place.as_ref().is_some_and(is_gone) {
@@ -71,8 +83,6 @@ async fn bring_back(parts: &Arc<Parts>, order: &LaunchOrder, model: String) {
         Ok(ready) => launch::notify(parts, task, ready.notes).await,
         Err(failure) => Err(failure),
     };
-    // What was shown of its setup is over.
-    parts.send(Input::Launched { task, model });
     if let Err(failure) = back {
         tracing::warn!(%task, ?failure, "a worktree that was taken away could not be made again");
     }
@@ -104,14 +114,4 @@ async fn is_said(parts: &Parts, task: TaskId, tree: &str) -> bool {
     });
     // Said twice is better than not at all.
     matches!(read.await, Ok(Ok(true)))
-}
-
-impl Keeper for TurnKeeper {
-    fn begin(&self) -> BoxFuture<'static, ()> {
-        self.keep_as(TurnId::fresh(&self.parts.ids), true)
-    }
-
-    fn keep(&self, turn: TurnId) -> BoxFuture<'static, ()> {
-        self.keep_as(turn, false)
-    }
 }

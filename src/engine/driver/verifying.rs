@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Parts;
-use crate::agent::blobs::StoredBlobs;
 use crate::base::{Fault, RunId, TaskId};
+use crate::engine::blobs::StoredBlobs;
 use crate::engine::review::Receipt;
 use crate::git::status;
 use crate::model::fold::SessionState;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::effects::drop_drafts;
 use super::{Parts, verifying};
-use crate::agent::fork::Target;
 use crate::base::{Fault, MessageId, TaskId, TurnId};
 use crate::engine::command::OnConflict;
 use crate::engine::machine::{GoBack, Job, Place, Went, Worked};
@@ -16,6 +15,7 @@ use crate::git::snapshot::{FILE_CAP, Snapshot};
 use crate::git::step::step;
 use crate::git::{Start, Wanted};
 use crate::model::event::{self, Event};
+use crate::model::fork::Target;
 use crate::model::message::{Message, Source};
 use crate::model::work::{Aim, Moving, Work};
 
@@ -220,7 +220,7 @@ async fn wanted(
     };
     found.ok_or_else(|| {
         Fault::user("the files of that time are no longer kept")
-            .hint(format!("the last {} states of a task are; choose a later turn", super::keeping::KEPT))
+            .hint(format!("the last {} states of a task are; choose a later turn", super::snapshots::KEPT))
     })
 }
 

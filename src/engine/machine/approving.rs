@@ -125,12 +125,12 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn decided(&mut self, now: Timestamp, ticket: EffectId, result: Result<(), String>) {
+    pub(super) fn decided(&mut self, now: Timestamp, ticket: EffectId, result: Result<(), Fault>) {
         let Some(Pending::Decision(decision)) = self.pending.remove(&ticket) else { return };
         let Decision { task, ask, answer, command, approval, approved } = decision;
-        if let Err(reason) = result {
+        if let Err(fault) = result {
             self.answering.remove(&ask);
-            return self.out.push(Effect::Reply { id: command, result: Err(Fault::environment(reason)) });
+            return self.out.push(Effect::Reply { id: command, result: Err(fault) });
         }
         self.ground.servers.retain(|server| ask_id(&server.hash) != Some(ask));
         self.ground.changed_tools.retain(|change| ask_id(&change.hash) != Some(ask));

@@ -5,6 +5,7 @@ use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::machine::authority::Permission;
 use crate::engine::machine::{Effect, Machine};
 use crate::engine::update::{Level, Notice};
+use crate::model::run::RunCommand;
 
 /// Who made a change, and who is answered.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,9 @@ impl Machine {
     /// Carries out a command, whoever gives it. What its actor may not do is refused first.
     pub(super) fn command(&mut self, now: Timestamp, id: CommandId, actor: Actor, command: Command) {
         let result = match self.permission(actor, &command) {
-            Ok(Permission::Granted) => self.carry_out(now, id, actor, command),
+            Ok(Permission::Granted) => {
+                self.check_capability(&command).and_then(|()| self.carry_out(now, id, actor, command))
+            }
             Ok(Permission::AskUser { own, limit }) => {
                 self.ask_for_tasks(id, own, limit);
                 Ok(())
@@ -59,8 +62,8 @@ impl Machine {
             Command::Interrupt { task } => self.interrupt(id, task),
             Command::Stop { scope } => self.stop(now, id, actor, scope),
             Command::Compact { task } => self.compact(now, id, task),
-            Command::Background { task, call } => self.pass_on(id, task, Effect::Background { task, call }),
-            Command::Kill { task, process } => self.pass_on(id, task, Effect::Kill { task, process }),
+            Command::Background { task, call } => self.pass_on(id, task, RunCommand::Background { call }),
+            Command::Kill { task, process } => self.pass_on(id, task, RunCommand::Kill { process }),
             Command::Merge { task, into, how, conflicts } => self.merge(id, task, into, how, conflicts, None),
             Command::UndoMerge { task } => self.undo_merge(id, task),
             Command::Verify { task } => self.verify(id, task),

@@ -9,8 +9,8 @@ use crate::engine::machine::{Effect, EffectId, Machine, Origin, Pending, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::AskKind;
 use crate::model::event::{Body, Event, MessagesConsumed, MessagesWithdrawn};
-use crate::model::message::Delivery;
-use crate::model::message::{Message, Source, TreeAction};
+use crate::model::message::{Delivery, Message, Source, TreeAction};
+use crate::model::run::RunCommand;
 use crate::model::task::Status;
 use crate::model::work::Work;
 
@@ -167,7 +167,7 @@ impl Machine {
                 self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
             }
             Pending::Withdrawal(task, command) => self.withdrawn(now, task, command, Err(fault())),
-            Pending::Edit(edit) => self.go_on_editing(now, *edit, Err(reason.to_owned())),
+            Pending::Edit(edit) => self.go_on_editing(now, *edit, Err(Fault::environment(reason))),
             Pending::Work(waiting) => self.work_failed(now, &waiting, fault()),
             Pending::Letter(id) => {
                 // Its file is still there: it is taken in when the next one comes, or at the next start.
@@ -282,9 +282,9 @@ impl Machine {
             self.changed.insert(*asking);
         }
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
-            self.out.push(Effect::Hear { task, event: Box::new(event.clone()) });
+            self.out.push(Effect::Tell { task, command: RunCommand::Hear(Box::new(event.clone())) });
             if message.delivery == Delivery::Interrupt {
-                self.out.push(Effect::Interrupt { task });
+                self.out.push(Effect::Tell { task, command: RunCommand::Interrupt });
             }
         } else if plan.launch && message.from.wakes() {
             self.wake(now, task, plan.line);
@@ -294,7 +294,7 @@ impl Machine {
     /// Passes on to a run what was written into its session.
     pub(super) fn hear(&mut self, task: TaskId, event: &Event) {
         if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
-            self.out.push(Effect::Hear { task, event: Box::new(event.clone()) });
+            self.out.push(Effect::Tell { task, command: RunCommand::Hear(Box::new(event.clone())) });
         }
     }
 
@@ -312,8 +312,8 @@ impl Machine {
         if outgoing.text.trim().is_empty() && outgoing.images.is_empty() {
             return Err(Fault::user("there is nothing to send: the message is empty"));
         }
-        let message =
-            Message { images: outgoing.images, delivery: mode, ..self.message(now, Source::User, outgoing.text) };
+        let delivery = self.possible_delivery(task, mode);
+        let message = Message { images: outgoing.images, delivery, ..self.message(now, Source::User, outgoing.text) };
         let forwarded = message.body.clone();
         let outcome = self.sent(task, message.id);
         let with = self.withdraw_review(task, "the person spoke to the agent instead");
@@ -372,7 +372,7 @@ impl Machine {
             // The run alone knows what it has handed over already.
             Some(Run::Alive { .. }) => {
                 keep(waiting.clone());
-                self.out.push(Effect::Withdraw { task, messages: waiting });
+                self.out.push(Effect::Tell { task, command: RunCommand::Withdraw(waiting) });
             }
             // It may be reading its session at this moment.
             Some(Run::Launching { .. }) => keep(waiting),

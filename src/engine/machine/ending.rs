@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::agent::driver::Ending;
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::{Effect, Machine, Pending, Timer};
@@ -10,6 +9,7 @@ use crate::engine::update::{Level, Notice};
 use crate::model::event::{Exit, InterruptReason, Verdict};
 use crate::model::live::Activity;
 use crate::model::message::Source;
+use crate::model::run::Ending;
 use crate::model::task::Status;
 
 /// How long to wait before something that the disk refused is tried again, and how long at most.
@@ -19,7 +19,7 @@ const SESSION_REFUSED: &str = "the run ended because its session could not be wr
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Machine {
-    pub(super) fn run_over(&mut self, now: Timestamp, task: TaskId, ending: Result<Ending, String>) {
+    pub(super) fn run_over(&mut self, now: Timestamp, task: TaskId, ending: Result<Ending, Fault>) {
         if self.lives.get(&task).is_none_or(|life| life.run.is_none()) {
             return;
         }
@@ -47,7 +47,7 @@ impl Machine {
                 self.tell_of_rest(now, task);
             }
             Ok(Ending::Exited(Exit::Interrupted(reason))) => self.interrupted(now, task, &reason),
-            Err(reason) => self.disk_refused(now, task, SESSION_REFUSED, &reason),
+            Err(fault) => self.disk_refused(now, task, SESSION_REFUSED, &fault.message),
         }
         self.run_is_gone(now, task);
     }

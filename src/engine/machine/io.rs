@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::driver::Ending;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
 use crate::config::recurring::{Facts, PlanChange};
 use crate::engine::command::{Actor, Command, CommandId, OnConflict, Outcome, RestoredWorktree, SetAside};
@@ -15,9 +14,10 @@ use crate::engine::review::{Conflict, Extent, How, Landing, Receipt};
 use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Notice;
 use crate::model::ask::Approval;
-use crate::model::event::{Body, BudgetScope, Event, InterruptReason};
+use crate::model::event::{Body, BudgetScope, Event};
 use crate::model::fold::SessionState;
 use crate::model::message::Message;
+use crate::model::run::{Ending, RunCommand};
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 use crate::model::work::{Aim, Moving, Rewound};
@@ -123,14 +123,14 @@ pub enum Input {
     },
     AppendFailed {
         ticket: EffectId,
-        reason: String,
+        fault: Fault,
     },
     TreeSaved {
         ticket: EffectId,
     },
     TreeSaveFailed {
         ticket: EffectId,
-        reason: String,
+        fault: Fault,
     },
     /// What a run shows of itself.
     Live {
@@ -153,22 +153,22 @@ pub enum Input {
     /// A run is over. An error: the disk, or a fault of our own.
     RunOver {
         task: TaskId,
-        ending: Result<Ending, String>,
+        ending: Result<Ending, Fault>,
     },
     /// A worktree was put away.
     Cleared {
         ticket: EffectId,
-        result: Result<SetAside, String>,
+        result: Result<SetAside, Fault>,
     },
     /// A worktree was brought back.
     Restored {
         ticket: EffectId,
-        result: Result<RestoredWorktree, String>,
+        result: Result<RestoredWorktree, Fault>,
     },
     /// A conversation was copied.
     Copied {
         ticket: EffectId,
-        result: Result<usize, String>,
+        result: Result<usize, Fault>,
     },
     /// A job with a task's work is done, or could not be.
     Worked {
@@ -178,12 +178,12 @@ pub enum Input {
     /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
     Recalled {
         ticket: EffectId,
-        result: Result<Vec<Recalled>, String>,
+        result: Result<Vec<Recalled>, Fault>,
     },
     /// What the user decided is in the settings, or could not be written.
     Decided {
         ticket: EffectId,
-        result: Result<(), String>,
+        result: Result<(), Fault>,
     },
     Timer {
         timer: Timer,
@@ -197,7 +197,7 @@ pub enum Input {
     /// The files of recurring tasks are as they were to be, or not. The hash is that of a file that was written.
     WrittenDown {
         ticket: EffectId,
-        result: Result<Option<String>, String>,
+        result: Result<Option<String>, Fault>,
     },
     /// Another project's root says something.
     FromProject {
@@ -259,29 +259,10 @@ pub enum Effect {
     CancelLaunch {
         task: TaskId,
     },
-    /// Tell a run that somebody wrote into its session.
-    Hear {
+    /// Say something to a run.
+    Tell {
         task: TaskId,
-        event: Box<Event>,
-    },
-    Withdraw {
-        task: TaskId,
-        messages: Vec<MessageId>,
-    },
-    Interrupt {
-        task: TaskId,
-    },
-    Teardown {
-        task: TaskId,
-        reason: InterruptReason,
-    },
-    Background {
-        task: TaskId,
-        call: String,
-    },
-    Kill {
-        task: TaskId,
-        process: String,
+        command: RunCommand,
     },
     /// Archive a worktree's work, then take it away. Answered by [`Input::Cleared`].
     Clear {

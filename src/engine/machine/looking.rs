@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::resume;
 use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
 use crate::engine::machine::running::Run;
@@ -11,6 +10,7 @@ use crate::engine::reading::Spot;
 use crate::engine::review::{Clash, Drift};
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
+use crate::model::resume;
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Facts;
 

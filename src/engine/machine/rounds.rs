@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::{TaskId, Timestamp};
+use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::{Edit, Facts, PlanChange, Schedule};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::editing::checked_title;
@@ -202,14 +202,14 @@ impl Machine {
     }
 
     /// Goes on once the file of a recurring task is as the tree has it.
-    pub(super) fn written_down(&mut self, now: Timestamp, ticket: EffectId, result: Result<Option<String>, String>) {
+    pub(super) fn written_down(&mut self, now: Timestamp, ticket: EffectId, result: Result<Option<String>, Fault>) {
         let Some(Pending::WriteDown(then)) = self.pending.remove(&ticket) else { return };
         match result {
             // What the user, or the root, wrote through us needs no further word.
             Ok(Some(hash)) => self.approvals.decide(Approval::RecurringTask { hash }, true),
             Ok(None) => {}
-            Err(reason) => {
-                let text = format!("the file of a recurring task could not be changed: {reason}");
+            Err(fault) => {
+                let text = format!("the file of a recurring task could not be changed: {}", fault.message);
                 self.out.push(Effect::Notify(Notice { level: Level::Warning, text, task: None }));
             }
         }

@@ -1,6 +1,5 @@
 //! Runs: who gets one, and when. One per task, and no more at work at once than allowed.
 
-use crate::agent::resume;
 use crate::base::{TaskId, Timestamp};
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::saving::Then;
@@ -10,6 +9,8 @@ use crate::model::AskKind;
 use crate::model::event::{AskWithdrawn, Body, Exit, InterruptReason};
 use crate::model::fold::{LastExit, SessionState};
 use crate::model::live::Activity;
+use crate::model::resume;
+use crate::model::run::RunCommand;
 use crate::model::task::{Status, TaskNode};
 
 /// A slot that a task has taken.
@@ -137,6 +138,7 @@ impl Machine {
         let life = self.life(task);
         life.run = Some(Run::Launching { ordered: false, stop: None });
         life.activity = Activity::Idle;
+        life.step = None;
         life.since = Some(now);
         if spot.is_none() && !starts {
             return self.launch(now, task);
@@ -211,10 +213,10 @@ impl Machine {
         life.run = Some(Run::Alive { asleep: false, stop: stop.clone() });
         // It was quicker than whoever stopped it.
         if let Some(reason) = stop {
-            self.out.push(Effect::Teardown { task, reason });
+            self.out.push(Effect::Tell { task, command: RunCommand::Teardown(reason) });
         }
-        let withdrawn = self.life(task).to_withdraw.iter().map(|withdrawal| withdrawal.open.clone());
-        let effects: Vec<Effect> = withdrawn.map(|messages| Effect::Withdraw { task, messages }).collect();
+        let open = self.life(task).to_withdraw.iter().map(|withdrawal| RunCommand::Withdraw(withdrawal.open.clone()));
+        let effects: Vec<Effect> = open.map(|command| Effect::Tell { task, command }).collect();
         self.out.extend(effects);
     }
 

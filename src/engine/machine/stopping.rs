@@ -10,6 +10,7 @@ use crate::model::event::{Exit, InterruptReason, RunEnded};
 use crate::model::fold::SessionState;
 use crate::model::live::Activity;
 use crate::model::message::{self, Source, TreeAction};
+use crate::model::run::RunCommand;
 use crate::model::task::Status;
 
 impl Machine {
@@ -18,16 +19,16 @@ impl Machine {
     }
 
     pub(super) fn interrupt(&mut self, id: CommandId, task: TaskId) -> Result<(), Fault> {
-        self.pass_on(id, task, Effect::Interrupt { task })
+        self.pass_on(id, task, RunCommand::Interrupt)
     }
 
     /// Passes something on to a run, if there is one.
-    pub(super) fn pass_on(&mut self, id: CommandId, task: TaskId, effect: Effect) -> Result<(), Fault> {
+    pub(super) fn pass_on(&mut self, id: CommandId, task: TaskId, command: RunCommand) -> Result<(), Fault> {
         self.node(task)?;
         if !self.is_alive(task) {
             return Err(Fault::user("no agent is at work on this task"));
         }
-        self.out.push(effect);
+        self.out.push(Effect::Tell { task, command });
         self.out.push(Effect::Reply { id, result: Ok(Outcome::Done) });
         Ok(())
     }
@@ -80,7 +81,7 @@ impl Machine {
             Run::Alive { stop, .. } => {
                 life.stopped_again |= *reason == InterruptReason::Stopped && stop.is_some();
                 stop.get_or_insert_with(|| reason.clone());
-                self.out.push(Effect::Teardown { task, reason: reason.clone() });
+                self.out.push(Effect::Tell { task, command: RunCommand::Teardown(reason.clone()) });
             }
         }
         true

@@ -1,8 +1,8 @@
 use super::*;
-use crate::agent::driver::Ending;
 use crate::model::AskKind;
 use crate::model::ask::{AskMode, ChoiceId, Given, Subject};
 use crate::model::event::{InterruptReason, RunEnded};
+use crate::model::run::Ending;
 use std::time::Duration;
 
 fn clarify(default: Option<&str>) -> Command {

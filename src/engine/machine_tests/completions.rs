@@ -1,9 +1,9 @@
 use super::*;
-use crate::agent::driver::Ending;
 use crate::engine::query::{TreeAnswer, TreeQuery, Unfinished};
 use crate::engine::update::Level;
 use crate::model::event::{BackgroundRef, InterruptReason, MessagesConsumed, RunEnded, ToolResult};
 use crate::model::fold::OpenCall;
+use crate::model::run::Ending;
 
 fn unfinished(rig: &Rig, task: TaskId, verdict: Verdict) -> Option<Unfinished> {
     match rig.machine.query(&TreeQuery::MayFinish { task, verdict }) {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::base::MicroUsd;
 use crate::engine::command::{Begun, Changes, Draft, RestoredWorktree, SetAside, Start, StopScope};
+use crate::model::run::RunCommand;
 use crate::model::task::EditedBy;
 
 fn title(task: TaskId) -> Command {
@@ -234,7 +235,9 @@ fn a_task_is_not_closed_while_anybody_in_it_is_at_work_or_in_progress() {
 
 #[test]
 fn what_is_said_while_a_worktree_is_put_away_is_not_forgotten() {
-    for (word, result) in [("refused", Err("git said no".to_owned())), ("restored", Ok(RestoredWorktree::Clean))] {
+    for (word, result) in
+        [("refused", Err(Fault::environment("git said no"))), ("restored", Ok(RestoredWorktree::Clean))]
+    {
         let mut rig = Rig::new();
         let task = rig.make_asleep(rig.root(), "Task");
         rig.effects.clear();
@@ -314,7 +317,9 @@ fn an_agent_stops_a_task_below_it_with_everything_below_that() {
     let mut torn: Vec<TaskId> = rig
         .effects
         .iter()
-        .filter_map(|effect| if let Effect::Teardown { task, .. } = effect { Some(*task) } else { None })
+        .filter_map(|effect| {
+            if let Effect::Tell { task, command: RunCommand::Teardown(_) } = effect { Some(*task) } else { None }
+        })
         .collect();
     torn.sort_unstable();
     assert_eq!(torn, [task, below]);
@@ -337,7 +342,10 @@ fn a_task_that_is_at_work_is_stopped_before_it_is_reset_or_deleted() {
         let command = if delete { Command::Delete { task } } else { Command::Reset { task } };
         assert_eq!(rig.ask(root, command), None, "it waits for the end of the run");
         let asked = rig.last_command();
-        assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Teardown { .. })), 1);
+        assert_eq!(
+            rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Teardown(_), .. })),
+            1
+        );
         rig.send(task, "what about this?");
         rig.stopped(task);
         assert!(!rig.launched().contains(&task), "nobody begins in between");
@@ -374,7 +382,7 @@ fn whoever_was_told_of_an_end_may_put_the_task_away_at_once() {
             let answer = rig.ask(root, command);
             let asked = rig.last_command();
             assert_eq!(answer, None, "{word}, {verb}: not refused");
-            rig.feed(Input::RunOver { task, ending: Ok(crate::agent::driver::Ending::Exited(Exit::DonePassed)) });
+            rig.feed(Input::RunOver { task, ending: Ok(crate::model::run::Ending::Exited(Exit::DonePassed)) });
             rig.wake_disk();
             rig.wake_disk();
             rig.worktree_done(Ok(()));

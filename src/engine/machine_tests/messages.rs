@@ -3,6 +3,7 @@ use crate::base::ProjectId;
 use crate::engine::command::{MESSAGE_CHARS, SetAside, StopScope, UNREAD_MESSAGES};
 use crate::model::ask::Approval;
 use crate::model::event::{MessagesConsumed, MessagesWithdrawn};
+use crate::model::run::RunCommand;
 
 fn word(to: TaskId) -> Command {
     Command::Message { to, body: "a word".to_owned(), request_reply: false }
@@ -125,7 +126,7 @@ fn what_has_not_been_read_can_be_taken_back() {
     let id = sent(rig.send(busy, "never mind"));
     assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![id] }), None);
     let first = rig.last_command();
-    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Withdraw { .. })), 1);
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Withdraw(_), .. })), 1);
     assert_eq!(rig.view(busy).unread.len(), 1, "until the run says so");
     rig.run_writes(busy, vec![MessagesConsumed { ids: vec![id] }.into()]);
     assert!(message_of(rig.reply(first)).contains("too late"), "it had been handed over");
@@ -183,7 +184,10 @@ fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
         let command = rig.last_command();
         if becomes_a_run {
             rig.feed(Input::Launched { task, model: "m".to_owned() });
-            assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Withdraw { .. })), 1);
+            assert_eq!(
+                rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Withdraw(_), .. })),
+                1
+            );
             rig.run_writes(task, vec![MessagesWithdrawn { ids: vec![id] }.into()]);
         } else {
             rig.command(Command::Stop { scope: StopScope::Task(task) });

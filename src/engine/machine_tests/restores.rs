@@ -82,7 +82,7 @@ fn a_task_at_work_when_it_was_stopped_and_deleted_does_not_begin_when_it_is_back
     rig.stopped(task);
     delete(&mut rig, task, 1);
     bring_back(&mut rig, task, &[task]);
-    rig.worktree_done(Err("nothing of it was kept".to_owned()));
+    rig.worktree_done(Err(Fault::environment("nothing of it was kept")));
     let Some(Ok(Outcome::Revived(revived))) = rig.reply(rig.last_command()) else { panic!("not answered") };
     let missing = ("Task".to_owned(), Err("nothing of it was kept".to_owned()));
     assert_eq!(revived.worktrees, [missing], "the task is back all the same");

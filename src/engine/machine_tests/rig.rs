@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
-use crate::agent::driver::Ending;
 use crate::base::{Clock, EventId, Json, MicroUsd, ProjectId, RunId, TurnId};
 use crate::config::recurring::PlanChange;
 use crate::engine::command::{Draft, Outgoing, RestoredWorktree, SetAside, Start};
@@ -17,6 +16,7 @@ use crate::model::event::{
     VERSION, Verdict,
 };
 use crate::model::message::Delivery;
+use crate::model::run::Ending;
 use crate::model::usage::{Tokens, Usage};
 use crate::model::{Project, event::ResumeShape};
 use crate::tools::names;
@@ -130,15 +130,15 @@ impl Rig {
     }
 
     fn perform(&mut self, effect: Effect, inputs: &mut VecDeque<Input>) {
-        let reason = "the disk is full".to_owned();
+        let fault = Fault::environment("the disk is full");
         match effect {
             Effect::Append { .. } | Effect::SendOnce { .. } if self.appends == Mood::Sleeps => self.held.push(effect),
             Effect::SaveTree { .. } if self.saves == Mood::Sleeps => self.held.push(effect),
             Effect::Append { ticket, .. } | Effect::SendOnce { ticket, .. } if self.appends == Mood::Refuses => {
-                inputs.push_back(Input::AppendFailed { ticket, reason });
+                inputs.push_back(Input::AppendFailed { ticket, fault });
             }
             Effect::SaveTree { ticket, .. } if self.saves == Mood::Refuses => {
-                inputs.push_back(Input::TreeSaveFailed { ticket, reason });
+                inputs.push_back(Input::TreeSaveFailed { ticket, fault });
             }
             Effect::Append { ticket, task, bodies } => {
                 inputs.extend(self.write(task, None, bodies));
@@ -398,7 +398,7 @@ impl Rig {
     }
 
     /// The worktree that is being put away or brought back is, or is not. Tells whose it was.
-    pub fn worktree_done(&mut self, result: Result<(), String>) -> TaskId {
+    pub fn worktree_done(&mut self, result: Result<(), Fault>) -> TaskId {
         let found =
             self.effects.iter().rposition(|effect| matches!(effect, Effect::Clear { .. } | Effect::Restore { .. }));
         match self.effects.remove(found.expect("a worktree is waited for")) {

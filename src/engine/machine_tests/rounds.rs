@@ -118,7 +118,7 @@ fn a_round_that_cannot_begin_is_asked_about_and_keeps_the_message() {
     let mut rig = Rig::new();
     let task = swept_once(&mut rig, Recurring::Reset);
     rig.send(task, "again");
-    rig.worktree_done(Err("git said no".to_owned()));
+    rig.worktree_done(Err(Fault::environment("git said no")));
     assert_eq!(rig.only_ask(task).kind(), crate::model::AskKind::LaunchFailed);
     assert_eq!((rig.view(task).unread.len(), rig.launched().len()), (1, 0));
     rig.answer(task, 0);

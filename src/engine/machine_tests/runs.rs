@@ -1,10 +1,10 @@
 use super::*;
-use crate::agent::driver::Ending;
 use crate::engine::command::StopScope;
 use crate::engine::snapshot::Wait;
 use crate::model::ask::{ChoiceId, Subject};
 use crate::model::event::{BackgroundRef, InterruptReason, ToolResult};
 use crate::model::fold::OpenCall;
+use crate::model::run::{Ending, RunCommand};
 
 fn one_at_a_time() -> Rig {
     Rig::with(Limits { max_running: 1, ..Limits::default() })
@@ -67,7 +67,7 @@ fn what_is_stopped_stays_in_progress_and_asleep() {
         let reply = rig.command(Command::Stop { scope: StopScope::Task(task) });
         assert_eq!(reply, Some(Ok(Outcome::Stopped { agents: 1 })));
     }
-    let torn_down = |effect: &Effect| matches!(effect, Effect::Teardown { task, reason: InterruptReason::Stopped } if *task == alive);
+    let torn_down = |effect: &Effect| matches!(effect, Effect::Tell { task, command: RunCommand::Teardown(InterruptReason::Stopped) } if *task == alive);
     assert_eq!(rig.count_effects(torn_down), 1);
     rig.stopped(alive);
     rig.effects.clear();
@@ -102,7 +102,10 @@ fn a_launch_that_is_stopped_does_not_become_a_run() {
             }
             _ => {
                 rig.feed(Input::Launched { task, model: "m".to_owned() });
-                assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Teardown { .. })), 1);
+                assert_eq!(
+                    rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Teardown(_), .. })),
+                    1
+                );
                 rig.stopped(task);
             }
         }
@@ -223,7 +226,7 @@ fn the_disk_refuses_a_run_and_it_is_tried_again() {
     rig.send(task, "begin");
     rig.feed(Input::Launched { task, model: "m".to_owned() });
     rig.effects.clear();
-    rig.feed(Input::RunOver { task, ending: Err("no space".to_owned()) });
+    rig.feed(Input::RunOver { task, ending: Err(Fault::environment("no space")) });
     assert!(rig.launched().is_empty());
     let timer = Timer::TryAgain { task };
     assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer)), 1);

@@ -335,7 +335,7 @@ fn a_fork_that_a_crash_interrupted_is_undone_and_one_that_is_whole_stays() {
     let (mut rig, task) = asleep();
     let draft = crate::engine::command::Draft::default();
     let start = crate::engine::command::Start::Now;
-    for cleared in [Ok(()), Err("it is in use".to_owned())] {
+    for cleared in [Ok(()), Err(Fault::environment("it is in use"))] {
         rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
         rig.crash();
         let half = rig.worktree_done(cleared);

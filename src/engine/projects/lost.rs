@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::prompt::WORKING_DIRECTORY;
 use crate::base::{Fault, ProjectId, Timestamp};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::git::place::Place;
@@ -11,6 +10,7 @@ use crate::model::Project;
 use crate::model::event::Body;
 use crate::model::message::Source;
 use crate::model::project::Recognised;
+use crate::model::told_folder;
 use crate::store::registry::Registry;
 use crate::store::tree_file::TreeFile;
 use crate::store::{RealDisk, Sessions, line};
@@ -124,8 +124,7 @@ fn by_session(folder: &ProjectFolder) -> Option<Place> {
         if let Some(Body::Message(message)) = header.map(|header| header.into_event().body)
             && message.from == Source::WorkContext
         {
-            let line = message.body.lines().next().and_then(|line| line.strip_prefix(WORKING_DIRECTORY));
-            told = line.map(PathBuf::from).or(told.take());
+            told = told_folder::of(&message).map(PathBuf::from).or(told.take());
         }
     });
     scanned.ok()?;

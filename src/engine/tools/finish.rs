@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 
-use crate::agent::control::tools::{DoneCheck, Refusal};
 use crate::base::text;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::query::Unfinished;
+use crate::engine::tools::control::{DoneCheck, Refusal};
 use crate::model::event::Verdict;
 
 /// How many files a refusal names.

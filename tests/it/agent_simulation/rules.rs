@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use mxd::agent::conversation::Conversation;
 use mxd::agent::machine::Machine;
-use mxd::agent::resume;
 use mxd::base::MessageId;
 use mxd::model::conversation::{Block, Role, Speech};
 use mxd::model::event::{Body, Event};
 use mxd::model::fold::{LastActivity, PendingMessages, SessionState};
 use mxd::model::message::Source;
+use mxd::model::resume;
 
 use super::world::World;
 

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mxd::agent::driver::Ending;
-use mxd::agent::machine::{BudgetVerdict, Effect, Input, Limits, Machine};
+use mxd::agent::machine::{Effect, Input, Limits, Machine};
 use mxd::base::{Fault, MessageId, MicroUsd, RunId, TaskId};
 use mxd::engine::command::{Actor, CommandId};
 use mxd::engine::machine;
@@ -12,22 +11,15 @@ use mxd::model::conversation::ToolUse;
 use mxd::model::event::{BackgroundRef, Event, Exit, InterruptReason, ToolResult, Verdict};
 use mxd::model::live::Live;
 use mxd::model::message::{Message, Source};
+use mxd::model::run::{Ending, RunCommand};
 use mxd::model::{Body, Content};
+use mxd::provider::purse::BudgetVerdict;
 use mxd::provider::{ApiError, ErrorClass};
 use mxd::tools::{self, names};
 
 use super::disk::{Write, Writer};
 use super::model::{Request, usage};
 use super::world::World;
-
-/// What can be said to a run.
-#[derive(Debug)]
-pub enum Word {
-    Heard(Box<Event>),
-    Withdraw(Vec<MessageId>),
-    Interrupt,
-    Teardown(InterruptReason),
-}
 
 /// What a run waits for.
 #[derive(Debug)]
@@ -46,7 +38,7 @@ enum Work {
 pub struct Run {
     pub id: RunId,
     agent: Machine,
-    pub mailbox: VecDeque<Word>,
+    pub mailbox: VecDeque<RunCommand>,
     /// What the disk acknowledged, in its order.
     pub saved: VecDeque<Input>,
     /// Appends that are on their way.
@@ -169,7 +161,7 @@ impl World {
         }
     }
 
-    fn end_run(&mut self, task: TaskId, ending: Result<Ending, String>) {
+    fn end_run(&mut self, task: TaskId, ending: Result<Ending, Fault>) {
         match &ending {
             Ok(Ending::Resting) => self.tally.count("runs rested"),
             Ok(Ending::Exited(Exit::DonePassed)) => self.tally.count("passed"),
@@ -193,10 +185,11 @@ impl World {
         }
         if let Some(word) = run.mailbox.pop_front() {
             let input = match word {
-                Word::Heard(event) => Input::Heard { event },
-                Word::Withdraw(ids) => Input::Withdraw { ids },
-                Word::Interrupt => Input::Interrupt,
-                Word::Teardown(reason) => Input::Teardown(reason),
+                RunCommand::Hear(event) => Input::Heard { event },
+                RunCommand::Withdraw(ids) => Input::Withdraw { ids },
+                RunCommand::Interrupt => Input::Interrupt,
+                RunCommand::Teardown(reason) => Input::Teardown(reason),
+                RunCommand::Background { .. } | RunCommand::Kill { .. } => return,
             };
             return self.feed_run(task, input);
         }

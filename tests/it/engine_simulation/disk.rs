@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mxd::agent::fork::Target;
 use mxd::base::{AskId, EventId, IdSource, MessageId, RunId, TaskId, Timestamp};
 use mxd::engine::machine::EffectId;
 use mxd::model::event::{Body, Event, VERSION};
 use mxd::model::fold::SessionState;
+use mxd::model::fork::Target;
 use mxd::model::message::Message;
 
 /// Who waits for an append.

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use mxd::agent::fork::Target;
 use mxd::agent::machine::Input as RunInput;
 use mxd::base::{Fault, TaskId};
 use mxd::engine::command::{CommandId, RestoredWorktree, SetAside};
 use mxd::engine::machine::{Effect, EffectId, Hook, Input, LaunchFailure};
 use mxd::engine::recall::Recalled;
 use mxd::model::event::{Body, Event, TaskChanged};
+use mxd::model::fork::Target;
+use mxd::model::run::RunCommand;
 
-use super::agents::{self, Word};
+use super::agents;
 use super::disk::{Write, Writer};
 use super::rules;
 use super::world::World;
@@ -68,11 +69,8 @@ impl World {
                     launch.cancelled = true;
                 }
             }
-            Effect::Hear { task, event } => self.tell(task, Word::Heard(event)),
-            Effect::Withdraw { task, messages } => self.tell(task, Word::Withdraw(messages)),
-            Effect::Interrupt { task } => self.tell(task, Word::Interrupt),
-            Effect::Teardown { task, reason } => self.tell(task, Word::Teardown(reason)),
-            Effect::Background { .. } | Effect::Kill { .. } | Effect::Notify(_) => {}
+            Effect::Tell { task, command } => self.tell(task, command),
+            Effect::Notify(_) => {}
             Effect::Clear { ticket, .. } => self.jobs.push(Job::Clear(ticket)),
             Effect::Restore { ticket, .. } => self.jobs.push(Job::Restore(ticket)),
             Effect::Recall { ticket, task, known } => self.jobs.push(Job::Recall { ticket, task, known }),
@@ -109,7 +107,7 @@ impl World {
     }
 
     /// Says a word to a run, if there is one to hear it.
-    fn tell(&mut self, task: TaskId, word: Word) {
+    fn tell(&mut self, task: TaskId, word: RunCommand) {
         if let Some(run) = self.runs.get_mut(&task) {
             run.mailbox.push_back(word);
         }
@@ -158,7 +156,7 @@ impl World {
         self.tally.count("appends refused");
         let reason = "the disk is full".to_owned();
         match write.by {
-            Writer::Engine(ticket) => self.acks.push(Input::AppendFailed { ticket, reason }),
+            Writer::Engine(ticket) => self.acks.push(Input::AppendFailed { ticket, fault: Fault::environment(reason) }),
             Writer::Run { run: by, .. } | Writer::Process { run: by } => {
                 self.disk.queue.retain(
                     |write| !matches!(write.by, Writer::Run { run, .. } | Writer::Process { run } if run == by),
@@ -175,7 +173,9 @@ impl World {
         let Some((ticket, tree)) = self.saving.take() else { return };
         if self.fails(5) {
             self.tally.count("tree saves refused");
-            return self.inbox.push_back(Input::TreeSaveFailed { ticket, reason: "the disk is full".to_owned() });
+            return self
+                .inbox
+                .push_back(Input::TreeSaveFailed { ticket, fault: Fault::environment("the disk is full") });
         }
         self.durable = tree;
         self.inbox.push_back(Input::TreeSaved { ticket });
@@ -204,7 +204,7 @@ impl World {
             30 if !self.calm => {
                 self.launches.remove(&task);
                 self.inbox.push_back(Input::Launched { task, model: "test".to_owned() });
-                self.leaving.push((task, Err("the log cannot be read".to_owned())));
+                self.leaving.push((task, Err(Fault::environment("the log cannot be read"))));
             }
             _ => {
                 self.launches.remove(&task);
@@ -245,25 +245,28 @@ impl World {
         let fails = self.fails(8);
         match job {
             Job::Clear(ticket) => {
-                let result = if fails { Err("git said no".to_owned()) } else { Ok(SetAside::default()) };
+                let result = if fails { Err(Fault::environment("git said no")) } else { Ok(SetAside::default()) };
                 self.inbox.push_back(Input::Cleared { ticket, result });
             }
             Job::Restore(ticket) => {
-                let result = if fails { Err("git said no".to_owned()) } else { Ok(RestoredWorktree::Clean) };
+                let result = if fails { Err(Fault::environment("git said no")) } else { Ok(RestoredWorktree::Clean) };
                 self.inbox.push_back(Input::Restored { ticket, result });
             }
             Job::WriteDown(ticket) => {
-                let result = if fails { Err("the disk is full".to_owned()) } else { Ok(None) };
+                let result = if fails { Err(Fault::environment("the disk is full")) } else { Ok(None) };
                 self.inbox.push_back(Input::WrittenDown { ticket, result });
             }
             Job::Recall { ticket, task, known } => {
-                let result =
-                    if fails { Err("the log cannot be read".to_owned()) } else { Ok(self.recall(task, known)) };
+                let result = if fails {
+                    Err(Fault::environment("the log cannot be read"))
+                } else {
+                    Ok(self.recall(task, known))
+                };
                 self.inbox.push_back(Input::Recalled { ticket, result });
             }
             Job::Copy { ticket, to, target } => {
                 let copied = if fails { Err("no") } else { self.disk.copy(&self.ids, self.now(), to, &target) };
-                let result = copied.map_err(str::to_owned).map(|events| {
+                let result = copied.map_err(Fault::environment).map(|events| {
                     self.tally.count("forked");
                     let count = events.len();
                     let observed = |event| Input::Observed { task: to, event: Box::new(event) };

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use mxd::agent::driver::Ending;
 use mxd::base::{Clock, IdSource, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use mxd::engine::command::{Command, CommandId};
 use mxd::engine::machine::{Approvals, EffectId, Ground, Input, Limits, Machine, Timer};
 use mxd::engine::query::TreeQuery;
 use mxd::model::ask::Approval;
+use mxd::model::run::Ending;
 use mxd::model::task::TaskNode;
 use mxd::model::tree::Tree;
 use mxd::model::{AskKind, Project};
@@ -51,7 +51,7 @@ pub struct World {
     pub launches: BTreeMap<TaskId, Launch>,
     pub runs: BTreeMap<TaskId, Run>,
     /// Runs that are over, of which the machine has not heard.
-    pub leaving: Vec<(TaskId, Result<Ending, String>)>,
+    pub leaving: Vec<(TaskId, Result<Ending, mxd::base::Fault>)>,
     pub jobs: Vec<Job>,
     pub timers: Vec<(Timestamp, Timer)>,
     /// How many commands and queries there were.

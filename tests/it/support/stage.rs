@@ -19,20 +19,21 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use mxd::agent::blobs::StoredBlobs;
-use mxd::agent::driver::{self, Ending, Keeper, Mailbox, Setup, Word};
+use mxd::agent::driver::{self, Keeper, Setup};
 use mxd::agent::machine::Limits;
 use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
 use mxd::agent::prompt::{self, Card};
-use mxd::agent::purse::Purse;
 use mxd::base::{Clock, IdSource, MessageId, RunId, Secret, TaskId, Timestamp};
+use mxd::engine::blobs::StoredBlobs;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{AskAnswered, Body, CachePolicy, Event, Exit, SessionConfig};
 use mxd::model::live::Activity;
 use mxd::model::message::{Message, Source};
+use mxd::model::run::{Ending, RunCommand};
 use mxd::model::{Answer, Live, SessionState};
 use mxd::process::Environment;
 use mxd::provider::http::{HttpProvider, Timeouts};
+use mxd::provider::purse::Purse;
 use mxd::provider::{Credential, Facts, Gate, Prices, Provider};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
@@ -198,7 +199,7 @@ impl Stage {
     }
 
     pub fn run_on(&self, store: Store) -> Running {
-        let (mailbox, ear) = driver::mailbox();
+        let (mailbox, inbox) = mpsc::unbounded_channel();
         let (events, seen) = mpsc::unbounded_channel();
         let (completed, completions) = mpsc::unbounded_channel();
         let live = Arc::new(Mutex::new(Vec::new()));
@@ -263,7 +264,7 @@ impl Stage {
             completions,
             rest: driver::Rest::Stay,
         };
-        Running { drive: Box::pin(driver::drive(setup, ear)), mailbox, store, task: self.task, seen, live, shown: 0 }
+        Running { drive: Box::pin(driver::drive(setup, inbox)), mailbox, store, task: self.task, seen, live, shown: 0 }
     }
 
     /// Writes a message into the session while no run is alive.
@@ -297,7 +298,7 @@ pub const PRICES: Prices =
 /// A run that is polled by hand. Dropping it is killing it.
 pub struct Running {
     drive: Pin<Box<dyn Future<Output = Result<Ending, StoreError>> + Send>>,
-    pub mailbox: Mailbox,
+    pub mailbox: mpsc::UnboundedSender<RunCommand>,
     pub store: Store,
     pub task: TaskId,
     seen: mpsc::UnboundedReceiver<Event>,
@@ -410,7 +411,7 @@ impl Running {
     /// Sends a message and tells the run.
     pub async fn deliver(&self, message: Message) {
         let event = self.store.append(self.task, None, message).await.unwrap();
-        self.mailbox.send(Word::Heard(Box::new(event)));
+        let _ = self.mailbox.send(RunCommand::Hear(Box::new(event)));
     }
 
     /// Answers the Ask that stands.
@@ -418,6 +419,6 @@ impl Running {
         let state = self.store.sessions().active(self.task).unwrap().state();
         let id = state.asks.iter().next().expect("nothing is asked").id;
         let event = self.store.append(self.task, None, Body::from(AskAnswered { id, answer })).await.unwrap();
-        self.mailbox.send(Word::Heard(Box::new(event)));
+        let _ = self.mailbox.send(RunCommand::Hear(Box::new(event)));
     }
 }

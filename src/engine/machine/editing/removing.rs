@@ -143,10 +143,10 @@ impl Machine {
         self.clear(now, Continuation { origin, task, what: What::Unmake }, task, BranchFate::Delete);
     }
 
-    pub(super) fn unmade(&mut self, task: TaskId, cleared: Result<Step, String>) {
-        if let Err(reason) = cleared {
+    pub(super) fn unmade(&mut self, task: TaskId, cleared: Result<Step, Fault>) {
+        if let Err(fault) = cleared {
             // It is found as a stray later, and named there.
-            let text = format!("the worktree of {}, which is undone, stays: {reason}", self.named(task));
+            let text = format!("the worktree of {}, which is undone, stays: {}", self.named(task), fault.message);
             self.out.push(Effect::Notify(Notice { level: Level::Warning, text, task: None }));
         }
         let above = self.tree.get(task).and_then(|node| node.parent);
@@ -227,12 +227,12 @@ impl Machine {
         self.clear(now, Continuation { origin, task, what: What::NewRound }, task, BranchFate::Delete);
     }
 
-    pub(super) fn prepare_round(&mut self, now: Timestamp, edit: &Continuation, result: Result<Step, String>) {
+    pub(super) fn prepare_round(&mut self, now: Timestamp, edit: &Continuation, result: Result<Step, Fault>) {
         let task = edit.task;
-        if let Err(reason) = result {
+        if let Err(fault) = result {
             // Not looked at again before the user has heard of it: it would be tried for ever.
             self.life(task).edited = false;
-            return self.give_up_until_answered(now, task, "could not begin a new round", Fault::environment(reason));
+            return self.give_up_until_answered(now, task, "could not begin a new round", fault);
         }
         if matches!(edit.what, What::NewRound) {
             let mut bodies =

@@ -65,10 +65,10 @@ impl Machine {
         &mut self,
         now: Timestamp,
         ticket: EffectId,
-        result: Result<Vec<Recalled>, String>,
+        result: Result<Vec<Recalled>, Fault>,
     ) {
         let Some(Pending::Recall(origin, task)) = self.pending.remove(&ticket) else { return };
-        let result = result.map_err(Fault::environment).and_then(|found| self.revive(now, origin, task, found));
+        let result = result.and_then(|found| self.revive(now, origin, task, found));
         if let Err(fault) = result {
             self.refuse(origin, fault);
         }
@@ -118,14 +118,14 @@ impl Machine {
     }
 
     /// One worktree is back, or could not be; the next follows.
-    pub(super) fn revive_next(&mut self, now: Timestamp, edit: Continuation, result: Result<Step, String>) {
+    pub(super) fn revive_next(&mut self, now: Timestamp, edit: Continuation, result: Result<Step, Fault>) {
         let Continuation { origin, task, what: What::Revive { of, left, mut back } } = edit else { return };
         match result {
             Ok(Step::Restored(worktree)) if self.stands_again(now, of) => back.push((of, Ok(worktree))),
             // The disk refused the tree meanwhile.
             Ok(_) => return self.refuse(origin, Fault::user(format!("there is no task {task} any more"))),
             // Its conversation is back all the same, and a worktree is made for it when it works again.
-            Err(reason) => back.push((of, Err(reason))),
+            Err(fault) => back.push((of, Err(fault.message))),
         }
         self.revive_worktrees(now, &Continuation { origin, task, what: What::Restore }, left, back);
     }

@@ -77,7 +77,7 @@ impl Machine {
         &mut self,
         now: Timestamp,
         ticket: EffectId,
-        result: Result<SetAside, String>,
+        result: Result<SetAside, Fault>,
     ) {
         self.step_done(now, ticket, result.map(Step::Cleared));
     }
@@ -86,7 +86,7 @@ impl Machine {
         &mut self,
         now: Timestamp,
         ticket: EffectId,
-        result: Result<RestoredWorktree, String>,
+        result: Result<RestoredWorktree, Fault>,
     ) {
         self.step_done(now, ticket, result.map(Step::Restored));
     }
@@ -95,12 +95,12 @@ impl Machine {
         &mut self,
         now: Timestamp,
         ticket: EffectId,
-        result: Result<usize, String>,
+        result: Result<usize, Fault>,
     ) {
         self.step_done(now, ticket, result.map(Step::Copied));
     }
 
-    fn step_done(&mut self, now: Timestamp, ticket: EffectId, result: Result<Step, String>) {
+    fn step_done(&mut self, now: Timestamp, ticket: EffectId, result: Result<Step, Fault>) {
         if let Some(Pending::Edit(edit)) = self.pending.remove(&ticket) {
             self.go_on_editing(now, *edit, result);
         }
@@ -110,7 +110,7 @@ impl Machine {
         &mut self,
         now: Timestamp,
         edit: Continuation,
-        result: Result<Step, String>,
+        result: Result<Step, Fault>,
     ) {
         match edit.what {
             What::Revive { .. } => return self.revive_next(now, edit, result),
@@ -126,9 +126,9 @@ impl Machine {
         }
         let step = match result {
             Ok(step) => step,
-            Err(reason) => {
+            Err(fault) => {
                 let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
-                self.refuse(edit.origin, Fault::environment(reason));
+                self.refuse(edit.origin, fault);
                 return self.let_go(now, &held);
             }
         };

@@ -1,12 +1,13 @@
 //! What answers the machine: the model, the tools, the purse, whoever prepares a segment. All of them as the seed says.
 
-use mxd::agent::machine::{BudgetVerdict, Input, Prepared, Purpose};
+use mxd::agent::machine::{Input, Prepared, Purpose};
 use mxd::base::{Json, MessageId, MicroUsd, TurnId};
 use mxd::model::Content;
 use mxd::model::conversation::{ToolUse, Wire};
 use mxd::model::event::{BudgetScope, CachePolicy, SessionConfig, StopReason, SystemPrompt, ToolResult, Verdict};
 use mxd::model::message::{Message, Source};
 use mxd::model::usage::{Tokens, Usage};
+use mxd::provider::purse::BudgetVerdict;
 use mxd::provider::{ApiError, ErrorClass, Response, ResponseBlock};
 use mxd::tools::{self, names};
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mxd::agent::control::tools::{Done, Yield};
+use mxd::engine::tools::control::{Done, Yield};
 use mxd::model::Image;
 use mxd::tools::{Call, Effect, Handler, Registry, Reply, Typed, names};
 use schemars::JsonSchema;
