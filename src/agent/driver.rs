@@ -66,7 +66,7 @@ pub struct Setup {
     pub ids: IdSource,
     pub clock: Arc<dyn Clock>,
     /// Takes every event of the run, once it is on the disk.
-    pub events: mpsc::UnboundedSender<Event>,
+    pub events: mpsc::UnboundedSender<Arc<Event>>,
     /// Where the tools report the end of a background process.
     pub completions: mpsc::UnboundedReceiver<tools::Completion>,
     pub rest: Rest,
@@ -364,7 +364,7 @@ impl Run {
                     if !events.is_closed() {
                         let _ = events.send(event.clone());
                     }
-                    Input::Heard { event: Box::new(event) }
+                    Input::Heard { event }
                 }
                 Err(error) => Input::SaveFailed { reason: error.to_string() },
             })

@@ -162,7 +162,7 @@ impl Bench {
         while !self.unsaved.is_empty() {
             let (ticket, bodies) = self.unsaved.remove(0);
             let run = RunId::fresh(&self.ids);
-            let events: Vec<Event> = bodies.into_iter().map(|body| self.stamp(Some(run), body)).collect();
+            let events = bodies.into_iter().map(|body| Arc::new(self.stamp(Some(run), body))).collect();
             self.feed(Input::Saved { ticket, events });
         }
     }
@@ -192,7 +192,7 @@ impl Bench {
     pub fn hear_as(&mut self, from: Source, body: &str, delivery: Delivery) {
         let message = Message { delivery, ..message(&self.ids, from, body) };
         let event = self.stamp(None, message.into());
-        self.feed(Input::Heard { event: Box::new(event) });
+        self.feed(Input::Heard { event: Arc::new(event) });
     }
 
     /// The exact size of the next request is known, or is not.
@@ -269,7 +269,7 @@ impl Bench {
         };
         let answer = ask.answer(given, AnsweredBy::Person).expect("it is one of the choices");
         let event = self.stamp(None, AskAnswered { id: ask.id, answer }.into());
-        self.feed(Input::Heard { event: Box::new(event) });
+        self.feed(Input::Heard { event: Arc::new(event) });
     }
 
     /// Returns what the log says, type by type.

@@ -458,7 +458,7 @@ async fn tour(through_json: bool) -> Vec<String> {
     view.node.title = "renamed by the engine".to_owned();
     play.feed.tell(&Update::Task { task: Box::new(view) });
     for event in testing::story() {
-        play.feed.tell(&Update::Event { task: ids.login, event: Box::new(event) });
+        play.feed.tell(&Update::Event { task: ids.login, event: Arc::new(event) });
     }
     play.feed.tell(&Update::Live { task: ids.login, live: Live::TextDelta { text: "still *writing*".to_owned() } });
     let notice = Notice { level: Level::Warning, text: "careful".to_owned(), task: Some(ids.login) };

@@ -135,7 +135,7 @@ impl RunSession {
     }
 
     /// Appends events, all of them or none. They are on the disk when this returns.
-    pub async fn append(&self, bodies: Vec<Body>) -> Result<Vec<Event>, StoreError> {
+    pub async fn append(&self, bodies: Vec<Body>) -> Result<Vec<Arc<Event>>, StoreError> {
         self.store.append_batch(self.task, Some(self.run), bodies).await
     }
 

@@ -11,6 +11,7 @@ mod done_check;
 pub(in crate::engine) mod effects;
 mod files;
 mod launch;
+pub(in crate::engine) mod live;
 pub mod models;
 pub(in crate::engine) mod rounds;
 pub(in crate::engine) mod setup;
@@ -53,10 +54,10 @@ use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::{Notice, Update};
 use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
+use crate::model::Project;
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::model::run::RunCommand;
-use crate::model::{Live, Project};
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
 use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
@@ -65,6 +66,7 @@ use crate::tools::mcp::Pool;
 use accounts::Accounts;
 use asking::{Asked, Asking};
 use digesting::Digesting;
+use live::{Heard, LiveBuffer};
 use models::Models;
 use rounds::{Found, Rounds};
 use tool_lists::ToolListFile;
@@ -81,11 +83,11 @@ pub(in crate::engine) enum Incoming {
     /// The store has these, in the order of the disk.
     Kept {
         task: TaskId,
-        events: Vec<Event>,
+        events: Vec<Arc<Event>>,
     },
+    /// A run shows something: it waits in the buffer.
     Live {
         task: TaskId,
-        live: Live,
     },
     Command {
         actor: Actor,
@@ -144,6 +146,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) pool: Arc<Pool>,
     pub(in crate::engine) tool_lists: Arc<ToolListFile>,
     pub(in crate::engine) feed: Feed,
+    pub(in crate::engine) live: LiveBuffer,
     pub(in crate::engine) ids: IdSource,
     pub(in crate::engine) clock: Arc<dyn Clock>,
     pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
@@ -202,6 +205,8 @@ pub(in crate::engine) struct Driver {
     backend: Arc<dyn Backend>,
     pub(in crate::engine) lock: EngineLock,
     runs: BTreeMap<TaskId, Running>,
+    /// What the machine has heard of what runs show.
+    heard: BTreeMap<TaskId, Heard>,
     replies: BTreeMap<CommandId, oneshot::Sender<Result<Outcome, Fault>>>,
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
     accounts: Accounts,
@@ -237,6 +242,7 @@ impl Driver {
             backend,
             lock,
             runs: BTreeMap::new(),
+            heard: BTreeMap::new(),
             replies: BTreeMap::new(),
             timers: BTreeMap::new(),
             accounts: Accounts::default(),
@@ -281,7 +287,9 @@ impl Driver {
         match incoming {
             Incoming::Input(input) => {
                 if let Input::RunOver { task, .. } | Input::LaunchFailed { task, .. } = &input {
+                    self.tell_live(*task);
                     self.runs.remove(task);
+                    self.heard.remove(task);
                     self.measure(*task);
                     self.digest_soon();
                 }
@@ -293,17 +301,15 @@ impl Driver {
                 decided.into_iter().for_each(|ticket| self.rounds.decided(ticket));
             }
             Incoming::Kept { task, events } => {
+                self.tell_live(task);
                 self.digesting.moved(task, &events);
                 for event in events {
-                    self.parts.feed.tell(&Update::Event { task, event: Box::new(event.clone()) });
+                    self.parts.feed.tell(&Update::Event { task, event: Arc::clone(&event) });
                     self.noticed(task, &event);
-                    self.step(Input::Observed { task, event: Box::new(event) });
+                    self.step(Input::Observed { task, event });
                 }
             }
-            Incoming::Live { task, live } => {
-                self.parts.feed.tell(&Update::Live { task, live: live.clone() });
-                self.step(Input::Live { task, live });
-            }
+            Incoming::Live { task } => self.tell_live(task),
             Incoming::Command { command: Command::Files(command), answer, .. } => self.file_command(command, answer),
             Incoming::Command { actor, command, answer } => {
                 if matches!(command, Command::Quit) {

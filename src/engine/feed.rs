@@ -8,14 +8,11 @@ use tokio::sync::Notify;
 
 use crate::base::TaskId;
 use crate::engine::update::Update;
-use crate::model::Live;
 
 /// How much may wait for one watcher before it is told to look anew.
 const LONGEST: usize = 20_000;
 /// How many notices are kept for whoever comes first.
 const MOST_UNHEARD: usize = 100;
-/// How large a piece of streamed text grows while it waits.
-const LARGEST_PIECE: usize = 64 * 1024;
 
 /// Everybody who watches.
 #[derive(Debug, Default)]
@@ -142,7 +139,7 @@ impl Waiting {
                     Some(Update::Live { task: of, live }) if *of == task => live,
                     _ => return Some(Update::Live { task, live }),
                 };
-                joined_text(last, live).map(|live| Update::Live { task, live })
+                last.join(live).map(|live| Update::Live { task, live })
             }
             // A view is whole: the newer one takes the place of the older, unless something of that task came between.
             Update::Task { task } => match self.view(task.node.id) {
@@ -160,36 +157,6 @@ impl Waiting {
             | Update::Resync
             | Update::Ended) => Some(other),
         }
-    }
-}
-
-fn joined_text(last: &mut Live, live: Live) -> Option<Live> {
-    match (last, live) {
-        (Live::TextDelta { text }, Live::TextDelta { text: more }) if text.len() < LARGEST_PIECE => {
-            text.push_str(&more);
-            None
-        }
-        (Live::ThinkingDelta { text }, Live::ThinkingDelta { text: more }) if text.len() < LARGEST_PIECE => {
-            text.push_str(&more);
-            None
-        }
-        (Live::CallDelta { call, bytes, .. }, Live::CallDelta { call: same, bytes: more, .. }) if *call == same => {
-            *bytes = more;
-            None
-        }
-        (Live::OutputChunk { call, channel, text }, Live::OutputChunk { call: same, channel: too, text: more })
-            if *call == same && *channel == too && text.len() < LARGEST_PIECE =>
-        {
-            text.push_str(&more);
-            None
-        }
-        (Live::ProcessOutput { process, text }, Live::ProcessOutput { process: same, text: more })
-            if *process == same && text.len() < LARGEST_PIECE =>
-        {
-            text.push_str(&more);
-            None
-        }
-        (_, live) => Some(live),
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::base::{IdSource, SystemClock, TaskId, Timestamp};
 use crate::engine::snapshot::TaskView;
 use crate::engine::update::{Level, Notice};
+use crate::model::Live;
 use crate::model::task::TaskNode;
 
 fn ids() -> IdSource {

@@ -24,6 +24,7 @@ mod rewinding;
 mod rounds;
 mod running;
 mod saving;
+mod slot;
 mod stopping;
 mod task_limit;
 mod task_messages;
@@ -38,7 +39,7 @@ pub use io::{
     Place, Timer, Unapproved, Went, Worked,
 };
 
-use crate::base::{AskId, EventId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
+use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{CommandId, Outcome};
 use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
@@ -49,10 +50,9 @@ use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
 use capability::BackendFacts;
 use commands::Origin;
-use completing::Closing;
 use delivering::{Later, Plan, Withdrawal};
-use running::Run;
 use saving::Saves;
+use slot::{Completion, Disk, Holds, Slot, Words};
 
 /// How long a request may be without a word before its row says so.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(60);
@@ -102,51 +102,30 @@ pub struct Machine {
 
 /// What is known of a task besides its node.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own, asked in one place")]
 struct Life {
     state: SessionState,
-    run: Option<Run>,
+    slot: Slot,
+    /// What keeps a run from beginning.
+    holds: Holds,
+    /// How far the end of its last run has come.
+    completion: Completion,
     activity: Activity,
     since: Option<Timestamp>,
     retry: Option<Retry>,
-    /// When the model's last word came, while a request is under way.
-    word: Option<Timestamp>,
-    /// No word has come for a while.
-    silent: bool,
+    words: Words,
     /// How far a launch has come.
     step: Option<String>,
     model: Option<String>,
-    /// How often in a row the disk refused something.
-    refusals: u32,
-    /// The disk refused something that is tried again after a pause.
-    tries_again: bool,
+    disk: Disk,
     diff: Option<crate::engine::snapshot::DiffStat>,
     drift: Option<crate::engine::review::Drift>,
     clashes: Vec<crate::engine::review::Clash>,
-    /// Its work is being measured, to be shown to the person.
-    measuring: bool,
-    /// A change to it is under way that must not be disturbed.
-    edited: bool,
-    /// How many merges are writing files where it works.
-    receiving: usize,
-    /// Its run has written how it ended, and is not over yet.
-    leaving: bool,
-    /// The person stopped it, and its session does not say so yet.
-    halting: bool,
-    /// It was stopped once more while it was stopping: what was said in between is not heeded either.
-    stopped_again: bool,
-    /// Its end, on the way to the task above and into the tree.
-    closing: Option<Closing>,
-    /// The end that the task above has heard of, whatever the disk made of the rest.
-    told: Option<EventId>,
     /// The message that begins it, until the disk has taken it.
     first_message: Option<Box<(Message, Plan)>>,
     /// What the person said while it was being stopped.
     later: Vec<Later>,
     /// What the person takes back. It is known to be taken back, or too late, when the session says so.
     to_withdraw: Vec<Withdrawal>,
-    /// How many messages are being taken out of its session.
-    withdrawing: usize,
     /// How many tasks its agent has created in this turn.
     created: u32,
     /// That its agent wants more tasks than the limits allow is on the way to the disk as an Ask.
@@ -159,8 +138,8 @@ impl Life {
     /// answers itself is no reason to stop waiting for it, and neither is a disk that may be written again.
     fn is_quiet(&self) -> bool {
         let asks = &self.state.asks;
-        let rests = self.run.as_ref().is_none_or(|run| run.is_asleep() && !asks.is_empty());
-        rests && !self.tries_again && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
+        let rests = !self.slot.has_run() || (self.slot.is_asleep() && !asks.is_empty());
+        rests && !self.disk.is_tried_again() && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
     }
 }
 
@@ -359,8 +338,7 @@ impl Machine {
     /// Something came from a run: it is not silent.
     fn word_came(&mut self, now: Timestamp, task: TaskId) {
         let Some(life) = self.lives.get_mut(&task) else { return };
-        life.word = Some(now);
-        if std::mem::take(&mut life.silent) {
+        if matches!(std::mem::replace(&mut life.words, Words::Last(now)), Words::Silent(_)) {
             self.changed.insert(task);
         }
     }
@@ -369,9 +347,9 @@ impl Machine {
     fn look_for_words(&mut self, now: Timestamp, task: TaskId) {
         let Some(life) = self.lives.get_mut(&task) else { return };
         let asks = matches!(life.activity, Activity::Thinking | Activity::Streaming | Activity::Compacting);
-        let Some(word) = life.word.filter(|_| asks && life.run.is_some()) else { return };
+        let Some(word) = life.words.last().filter(|_| asks && life.slot.has_run()) else { return };
         if now.since(word) >= SILENCE {
-            life.silent = true;
+            life.words = Words::Silent(word);
             self.changed.insert(task);
         } else {
             self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: word.later(SILENCE) });
@@ -393,7 +371,7 @@ impl Machine {
         }
         let life = self.life(task);
         let asleep = matches!(activity, Activity::Idle | Activity::Waiting);
-        if let Some(Run::Alive { asleep: was, .. }) = &mut life.run {
+        if let Slot::Running { asleep: was, .. } = &mut life.slot {
             *was = asleep;
         }
         if asleep {

@@ -12,6 +12,7 @@ use crate::config::secret_places::SecretPlaces;
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
 use crate::engine::backend::{Backend, Native};
+use crate::engine::driver::live::LiveBuffer;
 use crate::engine::driver::models::{Choice, Models};
 use crate::engine::driver::rounds::{Found, Rounds};
 use crate::engine::driver::setup::HookNotices;
@@ -182,6 +183,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         pool: Arc::new(pool),
         tool_lists,
         feed: Feed::default(),
+        live: LiveBuffer::default(),
         ids,
         clock,
         incoming: incoming.clone(),

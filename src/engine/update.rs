@@ -1,6 +1,8 @@
 //! What changed since a [`crate::engine::snapshot::Snapshot`]. State changes are never dropped; streamed text is put
 //! together while nobody reads it; a reader that falls too far behind is told to take a new snapshot.
 
+use std::sync::Arc;
+
 use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -25,7 +27,7 @@ pub enum Update {
     /// Something is in a session, on the disk.
     Event {
         task: TaskId,
-        event: Box<Event>,
+        event: Arc<Event>,
     },
     /// Something to look at that is not kept.
     Live {

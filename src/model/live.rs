@@ -69,3 +69,38 @@ pub enum Live {
     /// The response so far is void: a retry starts it anew.
     Discarded,
 }
+
+/// How large a piece of streamed text grows while it waits to be shown.
+const LARGEST_PIECE: usize = 64 * 1024;
+
+impl Live {
+    /// Puts what came next together with this, where nothing is lost by it. Returns it if that cannot be done.
+    pub fn join(&mut self, next: Self) -> Option<Self> {
+        match (self, next) {
+            (Self::TextDelta { text }, Self::TextDelta { text: more })
+            | (Self::ThinkingDelta { text }, Self::ThinkingDelta { text: more })
+                if text.len() < LARGEST_PIECE =>
+            {
+                text.push_str(&more);
+                None
+            }
+            (Self::CallDelta { call, bytes, .. }, Self::CallDelta { call: same, bytes: more, .. }) if *call == same => {
+                *bytes = more;
+                None
+            }
+            (Self::OutputChunk { call, channel, text }, Self::OutputChunk { call: same, channel: too, text: more })
+                if *call == same && *channel == too && text.len() < LARGEST_PIECE =>
+            {
+                text.push_str(&more);
+                None
+            }
+            (Self::ProcessOutput { process, text }, Self::ProcessOutput { process: same, text: more })
+                if *process == same && text.len() < LARGEST_PIECE =>
+            {
+                text.push_str(&more);
+                None
+            }
+            (_, next) => Some(next),
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! A run as the engine sees it, whoever carries it out: what is said to it and how it ends.
 
+use std::sync::Arc;
+
 use crate::base::MessageId;
 use crate::model::event::{Event, Exit, InterruptReason};
 
@@ -7,7 +9,7 @@ use crate::model::event::{Event, Exit, InterruptReason};
 #[derive(Debug)]
 pub enum RunCommand {
     /// Somebody wrote into the session.
-    Hear(Box<Event>),
+    Hear(Arc<Event>),
     /// The user takes messages back.
     Withdraw(Vec<MessageId>),
     /// Cut the turn short and keep the session.

@@ -70,9 +70,9 @@ enum Command {
 }
 
 /// Is shown what was acknowledged.
-type Watch = Box<dyn Fn(TaskId, &[Event]) + Send>;
+type Watch = Box<dyn Fn(TaskId, &[Arc<Event>]) + Send>;
 
-type Answer = oneshot::Sender<Result<Vec<Event>, StoreError>>;
+type Answer = oneshot::Sender<Result<Vec<Arc<Event>>, StoreError>>;
 
 /// Decides what closes a copied conversation: answers to its open calls, and the marker that says whose it is now.
 pub trait CopyPlan: Send {
@@ -105,7 +105,7 @@ impl Store {
     /// asked for it is answered. It is called on the writer's thread and must not block.
     pub fn start_watched(
         options: Options,
-        watch: impl Fn(TaskId, &[Event]) + Send + 'static,
+        watch: impl Fn(TaskId, &[Arc<Event>]) + Send + 'static,
     ) -> Result<Self, StoreError> {
         let sessions = Sessions::new(options.disk.clone(), &options.sessions);
         let blobs = Blobs::new(options.disk.clone(), &options.blobs);
@@ -133,7 +133,7 @@ impl Store {
         session: TaskId,
         run: Option<RunId>,
         body: impl Into<Body>,
-    ) -> Result<Event, StoreError> {
+    ) -> Result<Arc<Event>, StoreError> {
         let mut events = self.append_batch(session, run, vec![body.into()]).await?;
         events.pop().ok_or(StoreError::Closed)
     }
@@ -144,7 +144,7 @@ impl Store {
         session: TaskId,
         run: Option<RunId>,
         bodies: Vec<Body>,
-    ) -> Result<Vec<Event>, StoreError> {
+    ) -> Result<Vec<Arc<Event>>, StoreError> {
         if bodies.is_empty() {
             return Ok(Vec::new());
         }
@@ -157,7 +157,7 @@ impl Store {
         session: TaskId,
         run: Option<RunId>,
         bodies: Vec<Body>,
-    ) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send + 'static {
+    ) -> impl Future<Output = Result<Vec<Arc<Event>>, StoreError>> + Send + 'static {
         let (answer, result) = oneshot::channel();
         let sent = self.inner.commands.send(Command::Append { session, run, bodies, answer });
         async move {
@@ -172,7 +172,7 @@ impl Store {
         from: TaskId,
         to: TaskId,
         plan: impl CopyPlan + 'static,
-    ) -> Result<Vec<Event>, StoreError> {
+    ) -> Result<Vec<Arc<Event>>, StoreError> {
         self.ask(|answer| Command::Copy { from, to, at: None, copy: Box::new(plan), answer }).await
     }
 
@@ -183,7 +183,7 @@ impl Store {
         to: TaskId,
         at: EventId,
         plan: impl CopyPlan + 'static,
-    ) -> Result<Vec<Event>, StoreError> {
+    ) -> Result<Vec<Arc<Event>>, StoreError> {
         self.ask(|answer| Command::Copy { from, to, at: Some(at), copy: Box::new(plan), answer }).await
     }
 
@@ -205,7 +205,7 @@ impl Store {
         }
     }
 
-    async fn ask(&self, command: impl FnOnce(Answer) -> Command) -> Result<Vec<Event>, StoreError> {
+    async fn ask(&self, command: impl FnOnce(Answer) -> Command) -> Result<Vec<Arc<Event>>, StoreError> {
         let (answer, result) = oneshot::channel();
         self.inner.commands.send(command(answer)).map_err(|_| StoreError::Closed)?;
         result.await.map_err(|_| StoreError::Closed)?

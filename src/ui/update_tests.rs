@@ -1,5 +1,7 @@
 //! Keys in, commands and screens out.
 
+use std::sync::Arc;
+
 use crate::base::keys::{Input, Modifiers, Mouse, MouseButton, MouseKind};
 use crate::base::{Fault, MessageId, TaskId};
 use crate::engine::command::{Begun, Changes, Command, Draft, Outcome, Outgoing, Start, StopScope};
@@ -175,7 +177,7 @@ fn a_question_in_a_transcript_opens_where_it_is_answered() {
     let ids = screen.ids();
     let ask = screen.model.world.task(ids.callback).unwrap().asks[0].clone();
     let raised = crate::ui::testing::event(900, 3, crate::model::Body::AskRaised(ask));
-    screen.select(ids.callback).engine(Update::Event { task: ids.callback, event: Box::new(raised) });
+    screen.select(ids.callback).engine(Update::Event { task: ids.callback, event: Arc::new(raised) });
     screen.keys("esc enter enter 1");
     assert_eq!(
         screen.commands(),
@@ -222,7 +224,7 @@ fn nothing_that_arrives_moves_the_focus_or_eats_a_key() {
     asking.asks[0].id = crate::base::AskId::from_ulid(ulid::Ulid::from_parts(5, 5));
     screen.engine(Update::Task { task: Box::new(asking) });
     for event in events(ids.login) {
-        screen.engine(Update::Event { task: ids.login, event: Box::new(event) });
+        screen.engine(Update::Event { task: ids.login, event: Arc::new(event) });
     }
     screen.typed("1 two").keys("enter");
     let commands = screen.commands();

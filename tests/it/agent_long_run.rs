@@ -115,7 +115,7 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
                 if light(kill, &state, false, &mut random) == Some(0) {
                     break;
                 }
-                let _ = run.mailbox.send(mxd::model::run::RunCommand::Hear(Box::new(event)));
+                let _ = run.mailbox.send(mxd::model::run::RunCommand::Hear(event));
             }
             if let Some(polls) = &mut fuse {
                 *polls = polls.saturating_sub(1);

@@ -191,7 +191,11 @@ impl Project<'_> {
     pub fn append(&self, task: TaskId, bodies: Vec<Body>) -> Vec<Event> {
         let store = self.store();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        bodies.into_iter().map(|body| runtime.block_on(store.append(task, None, body)).unwrap()).collect()
+        bodies
+            .into_iter()
+            .map(|body| runtime.block_on(store.append(task, None, body)).unwrap())
+            .map(Arc::unwrap_or_clone)
+            .collect()
     }
 
     pub fn store(&self) -> Store {

@@ -6,7 +6,7 @@ use mxd::base::TaskId;
 use mxd::model::event::Event;
 use mxd::store::{Durability, RealDisk, StoreError};
 
-use crate::support::store::{Bench, head_moved, ids, text};
+use crate::support::store::{Bench, head_moved, ids, owned, text};
 
 const SESSIONS: usize = 64;
 const WRITERS: usize = 4;
@@ -25,7 +25,7 @@ async fn crowd(bench: &Bench) -> Vec<(TaskId, Vec<Event>)> {
                     let word = |part: usize| text(format!("{writer}-{number}-{part}"));
                     let bodies = if number % 3 == 0 { vec![word(0), word(1), word(2)] } else { vec![word(0)] };
                     let events = store.append_batch(task, None, bodies).await.unwrap();
-                    answered.lock().unwrap().push(events);
+                    answered.lock().unwrap().push(owned(events));
                 }
             });
         }

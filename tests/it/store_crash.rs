@@ -14,8 +14,8 @@ use mxd::store::{Blobs, Store, StoreError};
 
 use crate::support::sim_disk::{Forget, SimDisk};
 use crate::support::store::{
-    Bench, block_on, call, cases, compact_marker, compact_started, fingerprint, head_moved, ids, message, result, text,
-    usage,
+    Bench, block_on, call, cases, compact_marker, compact_started, fingerprint, head_moved, ids, message, owned,
+    result, text, usage,
 };
 
 /// What a run handed to the store, and what it was told.
@@ -52,7 +52,7 @@ impl Workload {
         self.ledger.handed.extend(bodies.iter().map(|body| (task, fingerprint(body))));
         let events = store.append_batch(task, None, bodies).await?;
         self.ledger.acknowledged.entry(task).or_default().extend(ids(&events));
-        Ok(events)
+        Ok(owned(events))
     }
 
     async fn copy(&mut self, store: &Store, from: TaskId, to: TaskId) -> Outcome {

@@ -8,7 +8,7 @@ use mxd::store::chain::Damage;
 use mxd::store::line::MAX_LINE;
 
 use crate::support::sim_disk::SimDisk;
-use crate::support::store::{Bench, beside, block_on, head_moved, ids, text};
+use crate::support::store::{Bench, beside, block_on, head_moved, ids, owned, text};
 
 /// A session of five events as lines, to be put together differently.
 struct Parts {
@@ -28,6 +28,7 @@ impl Parts {
         let store = bench.store();
         let words = ["one", "zwei äö", "three", "四", "five"];
         let events = words.map(|word| block_on(store.append(task, None, text(word))).unwrap()).to_vec();
+        let events = owned(events);
         store.close();
         let path = bench.log(task);
         let bytes = disk.content(&path).unwrap();

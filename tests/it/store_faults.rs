@@ -1,12 +1,14 @@
 //! Every error at every call of an append: the caller is told, the head stays, and when the fault is gone the next
 //! append works.
 
+use std::sync::Arc;
+
 use mxd::base::{EventId, TaskId};
 use mxd::model::event::Event;
 use mxd::store::{Durability, Store, StoreError};
 
 use crate::support::sim_disk::{Fault, Forget, SimDisk};
-use crate::support::store::{Bench, block_on, ids, text};
+use crate::support::store::{Bench, block_on, ids, owned, text};
 
 /// What the log looked like before the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +39,8 @@ impl Scene {
         let mut before = Vec::new();
         let mut store = bench.store();
         if start != Start::New {
-            before = block_on(store.append_batch(task, None, vec![text("a"), text("b")])).unwrap();
-            before.push(block_on(store.append(task, None, text("c"))).unwrap());
+            before = owned(block_on(store.append_batch(task, None, vec![text("a"), text("b")])).unwrap());
+            before.push(Arc::unwrap_or_clone(block_on(store.append(task, None, text("c"))).unwrap()));
         }
         if start != Start::Open {
             store.close();
@@ -81,7 +83,7 @@ fn fail_every_call(start: Start, fault: Fault, count: usize) -> usize {
         match outcome {
             // The fault came too late to matter, or the store found another way: then it is really there.
             Ok(events) => {
-                expected.extend(events);
+                expected.extend(owned(events));
                 scene.assert_holds(&expected, &context);
                 if calls < k {
                     assert!(k > 1, "{context}");
@@ -103,11 +105,11 @@ fn fail_every_call(start: Start, fault: Fault, count: usize) -> usize {
         let after = block_on(scene.store.append(scene.task, None, text("f")));
         let after = after.unwrap_or_else(|error| panic!("{context}: the next append: {error}"));
         assert_eq!(after.parent, expected.last().map(|event| event.id), "{context}");
-        expected.push(after);
+        expected.push(Arc::unwrap_or_clone(after));
         scene.assert_holds(&expected, &context);
         scene.store.close();
         let reopened = block_on(scene.bench.store().append(scene.task, None, text("g"))).unwrap();
-        expected.push(reopened);
+        expected.push(Arc::unwrap_or_clone(reopened));
         scene.assert_holds(&expected, &context);
     }
     unreachable!()
@@ -202,7 +204,7 @@ fn with_os_durability_a_failed_write_is_told_and_a_later_one_works() {
     let event = block_on(scene.store.append(scene.task, None, text("e"))).unwrap();
     scene.store.close();
     let mut expected = scene.before.clone();
-    expected.push(event);
+    expected.push(Arc::unwrap_or_clone(event));
     scene.assert_holds(&expected, "closing saves");
 }
 
@@ -214,7 +216,7 @@ fn an_event_that_is_too_long_is_refused_and_nothing_else_is() {
     assert!(matches!(refused, StoreError::TooLong { .. }), "{refused}");
     let event = block_on(scene.store.append(scene.task, None, text("d"))).unwrap();
     let mut expected = scene.before.clone();
-    expected.push(event);
+    expected.push(Arc::unwrap_or_clone(event));
     scene.assert_holds(&expected, "a batch counts as a whole");
 }
 

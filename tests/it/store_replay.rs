@@ -19,7 +19,7 @@ use proptest::prelude::*;
 
 use crate::support::sim_disk::SimDisk;
 use crate::support::store::{
-    Bench, ask, block_on, call, cases, compact_marker, compact_started, head_moved, ids, message, result, text,
+    Bench, ask, block_on, call, cases, compact_marker, compact_started, head_moved, ids, message, owned, result, text,
     turn_ended, usage,
 };
 
@@ -191,7 +191,7 @@ impl World {
     }
 
     fn append(&mut self, task: TaskId, bodies: Vec<Body>) {
-        let events = block_on(self.store.append_batch(task, None, bodies)).unwrap();
+        let events = owned(block_on(self.store.append_batch(task, None, bodies)).unwrap());
         self.models.get_mut(&task).unwrap().take(&events);
     }
 
@@ -290,7 +290,7 @@ impl World {
         match block_on(self.store.copy_session(from, to, plan)) {
             Ok(events) => {
                 let mut model = Model::default();
-                model.take(&events);
+                model.take(&owned(events));
                 self.models.insert(to, model);
             }
             Err(mxd::store::StoreError::Empty(task)) => assert_eq!(task, from),

@@ -1,13 +1,14 @@
 //! A session cut at every byte of its last three lines: nothing acknowledged is lost, hidden or invented.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use mxd::base::{Json, TaskId};
 use mxd::model::conversation::ToolUse;
 use mxd::model::event::{Body, Event};
 
 use crate::support::sim_disk::{Random, SimDisk};
-use crate::support::store::{Bench, beside, block_on, cases, ids, text};
+use crate::support::store::{Bench, beside, block_on, cases, ids, owned, text};
 
 /// What stands behind the cut.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,7 @@ fn sample(last: Vec<Body>, batched: bool) -> Sample {
     let bench = Bench::new(disk.clone(), "/project");
     let task = bench.task();
     let store = bench.store();
-    let mut events = block_on(async {
+    let events = block_on(async {
         let mut events = vec![store.append(task, None, text("the beginning")).await.unwrap()];
         events.extend(store.append_batch(task, None, vec![text("one"), text("two")]).await.unwrap());
         events
@@ -65,7 +66,8 @@ fn sample(last: Vec<Body>, batched: bool) -> Sample {
         }
         more
     });
-    events.extend(more);
+    let mut events = owned(events);
+    events.extend(owned(more));
     let bytes = disk.content(&bench.log(task)).unwrap();
     let ends: Vec<_> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
     assert_eq!(ends.len(), events.len(), "one line per event");
@@ -118,6 +120,8 @@ fn try_cut(sample: &Sample, cut: usize, fill: Fill, counts: &mut Counts) {
     let chain = bench.sessions().last_page(sample.task, usize::MAX).unwrap();
     let on_disk: BTreeSet<_> = ids(&stream).into_iter().collect();
     let reachable: BTreeSet<_> = ids(&chain.events).into_iter().collect();
+    let added = owned(added);
+    let last = Arc::unwrap_or_clone(last);
     let must: Vec<_> = acknowledged.iter().chain(&added).chain([&last]).collect();
     counts.cuts += 1;
     counts.lost += must.iter().filter(|event| !on_disk.contains(&event.id)).count();

@@ -1,5 +1,7 @@
 //! What goes into the machine and what comes out, as plain data.
 
+use std::sync::Arc;
+
 use crate::agent::compaction::Trim;
 use crate::base::MessageId;
 use crate::model::Usage;
@@ -57,14 +59,14 @@ pub enum Input {
     /// The store has what [`Effect::Save`] asked it to keep.
     Saved {
         ticket: u64,
-        events: Vec<Event>,
+        events: Vec<Arc<Event>>,
     },
     SaveFailed {
         reason: String,
     },
     /// Somebody else wrote into the session: a message, an answer.
     Heard {
-        event: Box<Event>,
+        event: Arc<Event>,
     },
     /// The person takes messages back. Those that are already on their way into the conversation stay.
     Withdraw {

@@ -1,5 +1,7 @@
 //! What is said to an agent while it does something else.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::model::event::Event;
 
@@ -226,7 +228,7 @@ fn late_news_of_what_was_in_the_log_is_no_news() {
     let mut bench = Bench::resumed(vec![sent.clone()], ids, limits());
     assert_eq!(bench.machine.waits_for(), "model");
     let before = bench.machine.conversation().clone();
-    bench.feed(Input::Heard { event: Box::new(sent) });
+    bench.feed(Input::Heard { event: Arc::new(sent) });
     bench.respond(saying("Hello."));
     assert_eq!((bench.machine.waits_for(), bench.requests()), ("message", 1));
     assert_eq!(before.speeches().len(), 1);

@@ -28,7 +28,7 @@ impl Digesting {
         Self { heads, soon: None }
     }
 
-    pub(super) fn moved(&mut self, task: TaskId, events: &[Event]) {
+    pub(super) fn moved(&mut self, task: TaskId, events: &[Arc<Event>]) {
         if let Some(last) = events.last() {
             self.heads.insert(task, last.id);
         }

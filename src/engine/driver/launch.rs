@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::done_check::WorktreeState;
 use super::effects::failed;
 use super::setup;
-use super::{Incoming, Parts, Snapshots};
-use crate::base::{Fault, MessageId, RunId, TaskId, known_secrets, text};
+use super::{Parts, Snapshots};
+use crate::base::{Fault, MessageId, RunId, TaskId, text};
 use crate::engine::agent_port::AgentPort;
 use crate::engine::backend::{Assignment, Backend, RunRequest, RunSession, Started};
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
@@ -85,13 +85,7 @@ async fn start(
     // The root works in the user's own checkout: what is uncommitted there may be theirs.
     let is_root = order.place.is_none();
     let state = (!is_root).then(|| Arc::new(WorktreeState::new(parts, order, &ready.path)) as Arc<dyn Clean>);
-    let shown = parts.incoming.clone();
-    let live = move |mut live: Live| {
-        if let Live::OutputChunk { text, .. } = &mut live {
-            *text = known_secrets::mask(text).into_owned();
-        }
-        let _ = shown.send(Incoming::Live { task, live });
-    };
+    let shown = Arc::clone(parts);
     let request = RunRequest {
         run,
         notes: if assignment.may_delegate() { vec![offer(&profiles)] } else { Vec::new() },
@@ -100,7 +94,7 @@ async fn start(
         purse,
         inbox,
         session: RunSession::new(parts.store.clone(), task, run),
-        live: Arc::new(live),
+        live: Arc::new(move |live: Live| shown.show(task, live)),
         done_check: Arc::new(Finish::new(port.clone(), state)),
         port,
         snapshots: Arc::new(Snapshots::new(parts, order, run, place_of(parts, order))),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::Parts;
 use super::launch::ready_mark;
-use super::{Incoming, Parts};
 use crate::base::{Fault, TaskId, disk, known_secrets, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{Hook, Input, LaunchFailure, LaunchOrder, Place};
@@ -317,7 +317,7 @@ fn show(parts: &Arc<Parts>, order: &LaunchOrder, process: &Process) {
     }
     if !text.is_empty() {
         let live = Live::OutputChunk { call: HOOK_CALL.to_owned(), channel: Channel::Output, text };
-        let _ = parts.incoming.send(Incoming::Live { task, live });
+        parts.show(task, live);
     }
 }
 

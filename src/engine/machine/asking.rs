@@ -1,5 +1,7 @@
 //! Asks: raising those that are the engine's own, and carrying answers to where they are waited for.
 
+use std::sync::Arc;
+
 use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::CommandId;
 use crate::engine::machine::delivering::Plan;
@@ -68,7 +70,7 @@ impl Machine {
     /// told.
     pub(super) fn tell_of_failure(&mut self, now: Timestamp, task: TaskId) {
         let Some(node) = self.tree.get(task).filter(|node| node.status == Status::InProgress) else { return };
-        let free = |life: &&Life| life.closing.is_none() && life.run.is_none();
+        let free = |life: &&Life| !life.completion.is_under_way() && !life.slot.has_run();
         let Some(life) = self.lives.get(&task).filter(free).filter(|_| self.is_settled_below(task)) else { return };
         let failure = |ask: &Ask| match &ask.subject {
             Subject::LaunchFailed(problem) => Some((ask.id, told(problem))),
@@ -186,8 +188,8 @@ impl Machine {
     }
 
     /// An answer is on the disk: whoever waits for it goes on.
-    pub(super) fn ask_answered(&mut self, now: Timestamp, task: TaskId, answered: &AskAnswered, event: &Event) {
-        if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
+    pub(super) fn ask_answered(&mut self, now: Timestamp, task: TaskId, answered: &AskAnswered, event: &Arc<Event>) {
+        if self.lives.get(&task).is_some_and(|life| life.slot.has_run()) {
             return self.hear(task, event);
         }
         let Some(life) = self.lives.get(&task) else { return };

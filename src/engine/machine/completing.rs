@@ -4,6 +4,7 @@
 use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
+use crate::engine::machine::slot::Completion;
 use crate::engine::machine::{Effect, EffectId, Machine, Pending};
 use crate::model::event::{DoneNotified, Exit, InterruptReason, Verdict};
 use crate::model::fold::LastExit;
@@ -19,13 +20,6 @@ fn verdict(last: &LastExit) -> Option<Verdict> {
         Exit::Interrupted(InterruptReason::Stopped) if !last.result.is_empty() => Some(Verdict::Failed),
         Exit::Interrupted(_) => None,
     }
-}
-
-/// How far the end of a run has come that is on its way to the task above and into the tree.
-#[derive(Debug)]
-pub(super) enum Closing {
-    Telling(Verdict, String),
-    Told,
 }
 
 /// Whether the message of a completion may have been sent before a crash.
@@ -50,7 +44,7 @@ impl Machine {
 
     /// Tells whether a completion is under way: nothing else may begin before it is through.
     pub(super) fn is_completing(&self, task: TaskId) -> bool {
-        self.lives.get(&task).is_some_and(|life| life.closing.is_some())
+        self.lives.get(&task).is_some_and(|life| life.completion.is_under_way())
             || (self.status(task) == Some(Status::InProgress)
                 && self.declared(task).is_some()
                 && !self.is_under_review(task))
@@ -59,7 +53,7 @@ impl Machine {
     /// Tells whether the task above has heard how this one ended, though the disk refused to keep that so far. Whoever was
     /// told would wait for nothing.
     pub(super) fn is_known_above(&self, task: TaskId) -> bool {
-        let told = self.lives.get(&task).and_then(|life| life.told);
+        let told = self.lives.get(&task).and_then(|life| life.completion.told());
         self.declared(task).is_some_and(|(_, last)| last.notified || told == Some(last.event))
     }
 
@@ -69,7 +63,7 @@ impl Machine {
         if task == self.tree.root_id() || !self.wants_review(task) {
             return false;
         }
-        let Some(life) = self.lives.get(&task).filter(|life| life.closing.is_none()) else { return false };
+        let Some(life) = self.lives.get(&task).filter(|life| !life.completion.is_under_way()) else { return false };
         self.declared(task).is_some_and(|(verdict, last)| {
             verdict == Verdict::Passed && !last.notified && life.state.work.approved != Some(last.event)
         })
@@ -93,7 +87,7 @@ impl Machine {
 
     /// Takes a completion as far as it can be taken from where the session says it is.
     pub(super) fn complete(&mut self, now: Timestamp, task: TaskId, sent: Sent) {
-        let closing = self.lives.get(&task).is_some_and(|life| life.closing.is_some());
+        let closing = self.lives.get(&task).is_some_and(|life| life.completion.is_under_way());
         if closing || self.status(task) != Some(Status::InProgress) {
             return;
         }
@@ -147,7 +141,7 @@ impl Machine {
         id: MessageId,
     ) -> Option<(EffectId, TaskId, Message)> {
         let told = self.completion_message(now, task, verdict, &result, id);
-        self.life(task).closing = Some(Closing::Telling(verdict, result));
+        self.life(task).completion = Completion::Telling { verdict, result };
         let Some((above, message)) = told else {
             self.mark_told(task);
             return None;
@@ -175,16 +169,22 @@ impl Machine {
 
     /// The message is in the session above: nothing will send it again.
     pub(super) fn mark_told(&mut self, task: TaskId) {
-        let closing = &mut self.life(task).closing;
-        match closing.take() {
-            Some(Closing::Telling(verdict, result)) => {
-                *closing = Some(Closing::Told);
-                let life = self.life(task);
-                life.told = life.state.turns.last_exit.as_ref().map(|last| last.event);
+        let life = self.life(task);
+        let end = life.state.turns.last_exit.as_ref().map(|last| last.event);
+        match std::mem::take(&mut life.completion) {
+            Completion::Telling { verdict, result } => {
+                life.completion = Completion::Told { end };
                 self.append(task, vec![DoneNotified { verdict, result }.into()], Pending::Marker(task));
             }
-            other => *closing = other,
+            other => life.completion = other,
         }
+    }
+
+    /// The task above knows of the last end of a run: what follows is kept from here on.
+    fn now_told(&mut self, task: TaskId) {
+        let life = self.life(task);
+        let end = life.state.turns.last_exit.as_ref().map(|last| last.event);
+        life.completion = Completion::Told { end };
     }
 
     /// The append is through. Where the message had been there already, it was not observed again.
@@ -196,7 +196,7 @@ impl Machine {
     /// The disk refused a part of a completion: it begins again where the disk has it.
     pub(super) fn not_told(&mut self, now: Timestamp, task: TaskId, reason: &str) {
         self.completions.retain(|_, of| *of != task);
-        self.life(task).closing = None;
+        self.life(task).completion.interrupt();
         self.disk_refused(now, task, "the end of the task could not be kept", reason);
     }
 
@@ -207,7 +207,8 @@ impl Machine {
 
     /// A finished task that was woken for a summary alone is finished still: nothing was said to it.
     pub(super) fn finish_again(&mut self, now: Timestamp, task: TaskId) {
-        let Some(life) = self.lives.get(&task).filter(|life| life.run.is_none() && life.closing.is_none()) else {
+        let Some(life) = self.lives.get(&task).filter(|life| !life.slot.has_run() && !life.completion.is_under_way())
+        else {
             return;
         };
         let goes_on = !life.state.asks.is_empty()
@@ -218,7 +219,7 @@ impl Machine {
         if self.declared(task).is_some() {
             return;
         }
-        self.life(task).closing = Some(Closing::Told);
+        self.now_told(task);
         let edited = self.tree.edit(task, |node| {
             node.status = status_of(verdict);
             node.updated_at = now;
@@ -230,11 +231,11 @@ impl Machine {
     fn record(&mut self, now: Timestamp, task: TaskId, verdict: Verdict, result: String) {
         if self.status(task) != Some(Status::InProgress) {
             if let Some(life) = self.lives.get_mut(&task) {
-                life.closing = None;
+                life.completion = Completion::Idle;
             }
             return;
         }
-        self.life(task).closing = Some(Closing::Told);
+        self.now_told(task);
         let edited = self.tree.edit(task, |node| {
             node.status = status_of(verdict);
             node.results.push(ResultRound { verdict, result, at: now });

@@ -1,10 +1,13 @@
 //! Messages: the one way in which anything is said to a task. Into its session first; then its run hears of it, or one
 //! is started.
 
+use std::sync::Arc;
+
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Actor, Begun, CommandId, Outcome, Outgoing};
 use crate::engine::machine::editing::Step;
-use crate::engine::machine::running::{Place as InLine, Run};
+use crate::engine::machine::running::Place as InLine;
+use crate::engine::machine::slot::{Hold, Slot};
 use crate::engine::machine::{Effect, EffectId, Machine, Origin, Pending, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::AskKind;
@@ -229,7 +232,7 @@ impl Machine {
     }
 
     /// Takes in an event that is on the disk, and does what follows from it.
-    pub(super) fn observed(&mut self, now: Timestamp, task: TaskId, event: &Event) {
+    pub(super) fn observed(&mut self, now: Timestamp, task: TaskId, event: &Arc<Event>) {
         // A session whose task is gone is nobody's any more.
         if self.tree.get(task).is_none() && !self.lives.contains_key(&task) {
             return;
@@ -248,7 +251,9 @@ impl Machine {
             Body::AskAnswered(answered) => self.ask_answered(now, task, answered, event),
             Body::RunEnded(_) => {
                 let life = self.life(task);
-                life.leaving = event.run.is_some() && life.run.is_some();
+                if event.run.is_some() && life.slot.is_alive() {
+                    life.slot = Slot::Leaving { stop: life.slot.stop().cloned() };
+                }
                 self.complete_if_done(now, task);
             }
             Body::TurnEnded(_) => self.life(task).created = 0,
@@ -268,7 +273,7 @@ impl Machine {
         }
     }
 
-    fn message_arrived(&mut self, now: Timestamp, task: TaskId, message: &Message, event: &Event) {
+    fn message_arrived(&mut self, now: Timestamp, task: TaskId, message: &Message, event: &Arc<Event>) {
         if let Some(done) = self.completions.remove(&message.id) {
             self.mark_told(done);
         }
@@ -281,8 +286,8 @@ impl Machine {
         if let Source::TaskMessage { task: asking, request_reply: true, .. } = &message.from {
             self.changed.insert(*asking);
         }
-        if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
-            self.out.push(Effect::Tell { task, command: RunCommand::Hear(Box::new(event.clone())) });
+        if self.lives.get(&task).is_some_and(|life| life.slot.has_run()) {
+            self.out.push(Effect::Tell { task, command: RunCommand::Hear(Arc::clone(event)) });
             if message.delivery == Delivery::Interrupt {
                 self.out.push(Effect::Tell { task, command: RunCommand::Interrupt });
             }
@@ -292,9 +297,9 @@ impl Machine {
     }
 
     /// Passes on to a run what was written into its session.
-    pub(super) fn hear(&mut self, task: TaskId, event: &Event) {
-        if self.lives.get(&task).is_some_and(|life| life.run.is_some()) {
-            self.out.push(Effect::Tell { task, command: RunCommand::Hear(Box::new(event.clone())) });
+    pub(super) fn hear(&mut self, task: TaskId, event: &Arc<Event>) {
+        if self.lives.get(&task).is_some_and(|life| life.slot.has_run()) {
+            self.out.push(Effect::Tell { task, command: RunCommand::Hear(Arc::clone(event)) });
         }
     }
 
@@ -368,16 +373,16 @@ impl Machine {
             return Err(too_late());
         }
         let mut keep = |open| life.to_withdraw.push(Withdrawal { command, open, taken: false });
-        match life.run {
+        match life.slot {
             // The run alone knows what it has handed over already.
-            Some(Run::Alive { .. }) => {
+            Slot::Running { .. } | Slot::Leaving { .. } => {
                 keep(waiting.clone());
                 self.out.push(Effect::Tell { task, command: RunCommand::Withdraw(waiting) });
             }
             // It may be reading its session at this moment.
-            Some(Run::Launching { .. }) => keep(waiting),
-            None => {
-                life.withdrawing += 1;
+            Slot::Launching { .. } => keep(waiting),
+            Slot::Free | Slot::Halting => {
+                life.holds.add(Hold::Withdrawal);
                 self.queue.retain(|queued| *queued != task);
                 let withdrawn = MessagesWithdrawn { ids: waiting };
                 self.append(task, vec![withdrawn.into()], Pending::Withdrawal(task, command));
@@ -412,7 +417,7 @@ impl Machine {
     /// What was to be taken back is, or could not be: if there is more, it is looked at.
     fn withdrawn(&mut self, now: Timestamp, task: TaskId, id: CommandId, result: Result<Outcome, Fault>) {
         if let Some(life) = self.lives.get_mut(&task) {
-            life.withdrawing = life.withdrawing.saturating_sub(1);
+            life.holds.remove(Hold::Withdrawal);
         }
         self.out.push(Effect::Reply { id, result });
         self.reconsider(now, task);

@@ -9,6 +9,7 @@ use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::{Actor, Begun, Changes, Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{Machine, Origin, Pending};
 use crate::model::message::{self, Source, TreeAction};
 use crate::model::task::{Recurring, Status, TaskNode};
@@ -29,7 +30,7 @@ impl From<TreeError> for Fault {
 impl Machine {
     /// Refuses to hang anything below a task that is being put away.
     fn not_in_between(&self, task: TaskId) -> Result<(), Fault> {
-        if self.lives.get(&task).is_some_and(|life| life.edited) {
+        if self.lives.get(&task).is_some_and(|life| life.holds.has(Hold::Change)) {
             return Err(
                 Fault::user(format!("task {task} is being put away or brought back")).hint("try again in a moment")
             );

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::slot::Disk;
 use crate::engine::machine::{Effect, Machine, Pending, Timer};
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Exit, InterruptReason, Verdict};
@@ -20,12 +21,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Machine {
     pub(super) fn run_over(&mut self, now: Timestamp, task: TaskId, ending: Result<Ending, Fault>) {
-        if self.lives.get(&task).is_none_or(|life| life.run.is_none()) {
+        if self.lives.get(&task).is_none_or(|life| !life.slot.has_run()) {
             return;
         }
-        let stopped = self.end_of_run(task);
+        let stop = self.end_of_run(task);
+        let again = stop.as_ref().is_some_and(|stop| stop.again);
+        let stopped = stop.is_some_and(|stop| stop.reason == InterruptReason::Stopped);
         let life = self.life(task);
-        let again = std::mem::take(&mut life.stopped_again);
         life.retry = None;
         life.since = Some(now);
         life.activity = match &ending {
@@ -71,7 +73,7 @@ impl Machine {
     }
 
     pub(super) fn say_refused(&mut self, task: TaskId, what: &str, reason: &str) {
-        let pause = pause_after(self.life(task).refusals);
+        let pause = pause_after(self.life(task).disk.refusals());
         let text =
             format!("{what}: {reason}; nothing that was kept is lost, and it is tried again in {} s", pause.as_secs());
         self.out.push(Effect::Notify(Notice { level: Level::Error, text, task: Some(task) }));
@@ -79,21 +81,26 @@ impl Machine {
 
     /// Tries again when the cause may be gone, of which the person has heard.
     pub(super) fn try_again_later(&mut self, now: Timestamp, task: TaskId) {
-        self.life(task).tries_again = true;
         self.wake_after_refusal(now, task, Timer::TryAgain { task });
+        let life = self.life(task);
+        life.disk = Disk::TriedAgainSoon(life.disk.refusals());
     }
 
     /// The disk takes what it had refused: the next refusal is another one.
     pub(super) fn disk_took(&mut self, task: TaskId) {
         if let Some(life) = self.lives.get_mut(&task) {
-            life.refusals = 0;
+            life.disk = Disk::Takes;
         }
     }
 
     pub(super) fn wake_after_refusal(&mut self, now: Timestamp, task: TaskId, timer: Timer) {
         let life = self.life(task);
-        let pause = pause_after(life.refusals);
-        life.refusals += 1;
+        let pause = pause_after(life.disk.refusals());
+        life.disk = match life.disk {
+            Disk::Takes => Disk::Refused(1),
+            Disk::Refused(times) => Disk::Refused(times + 1),
+            Disk::TriedAgainSoon(times) => Disk::TriedAgainSoon(times + 1),
+        };
         self.out.push(Effect::Wake { timer, at: now.later(pause) });
     }
 
@@ -107,7 +114,7 @@ impl Machine {
             return;
         }
         let Some(life) = self.lives.get(&task) else { return };
-        let waits = life.run.is_some()
+        let waits = life.slot.has_run()
             || self.queue.contains(&task)
             || self.asked_above(task).is_some()
             || !life.state.asks.is_empty()

@@ -111,7 +111,7 @@ pub enum Input {
     /// An event is on the disk. All of them come here, of all sessions, in the order of the disk.
     Observed {
         task: TaskId,
-        event: Box<Event>,
+        event: Arc<Event>,
     },
     /// The lists of tools that wait for a decision are other ones now.
     ToolsChanged {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
-use crate::engine::machine::running::Run;
+use crate::engine::machine::slot::{Completion, Slot, Words};
 use crate::engine::profiles::Profiles;
 use crate::engine::reading::Spot;
 use crate::engine::review::{Clash, Drift};
@@ -48,7 +48,7 @@ impl Machine {
         Some(TaskView {
             activity: life.activity,
             since: life.since,
-            alive: life.run.is_some(),
+            alive: life.slot.has_run(),
             waits: self.wait(task),
             retry: life.retry.clone(),
             model: life.model.clone(),
@@ -82,12 +82,12 @@ impl Machine {
     fn has_nothing_left(&self, task: TaskId) -> bool {
         let Some(life) = self.lives.get(&task) else { return false };
         let is_dirty = life.diff.is_some_and(|diff| diff.dirty);
-        life.run.is_none() && !is_dirty && life.drift.is_some_and(|drift| drift.ahead == 0)
+        !life.slot.has_run() && !is_dirty && life.drift.is_some_and(|drift| drift.ahead == 0)
     }
 
     /// Tells whether an agent is there for a task.
     pub fn has_run(&self, task: TaskId) -> bool {
-        self.lives.get(&task).is_some_and(|life| life.run.is_some())
+        self.lives.get(&task).is_some_and(|life| life.slot.has_run())
     }
 
     /// Takes note of which tasks' branches would conflict.
@@ -121,7 +121,7 @@ impl Machine {
 
     pub(super) fn facts(&self, task: TaskId) -> Facts {
         let Some(life) = self.lives.get(&task) else { return Facts::default() };
-        let working = life.run.as_ref().is_some_and(|run| !run.is_asleep());
+        let working = life.slot.is_at_work();
         Facts { cost: life.state.usage.cost(), asks: life.state.asks.len(), working }
     }
 
@@ -130,17 +130,20 @@ impl Machine {
             return Some(Wait::Slot { ahead });
         }
         let life = self.lives.get(&task)?;
-        match &life.run {
-            Some(Run::Launching { .. }) => {
+        match &life.slot {
+            Slot::Launching { .. } => {
                 Some(Wait::Setup { step: life.step.clone().unwrap_or_else(|| "getting ready".to_owned()) })
             }
-            Some(run @ Run::Alive { .. }) if run.is_asleep() && life.state.asks.is_empty() => {
+            Slot::Running { asleep: true, .. } if life.state.asks.is_empty() => {
                 let process = life.state.background.iter().next()?;
                 let yielded = matches!(resume::of(&life.state), resume::Resume::PendingYield { .. });
                 Some(Wait::Process { command: process.command.clone(), yielded })
             }
-            Some(Run::Alive { .. }) => life.word.filter(|_| life.silent).map(|since| Wait::Silence { since }),
-            None => {
+            Slot::Running { .. } | Slot::Leaving { .. } => match life.words {
+                Words::Silent(since) => Some(Wait::Silence { since }),
+                Words::None | Words::Last(_) => None,
+            },
+            Slot::Free | Slot::Halting => {
                 let wait = stall::wait(&self.tree, task, &|task| self.rest(task));
                 self.wait_for_reply(task, wait)
             }
@@ -174,7 +177,8 @@ impl Machine {
 
     fn rest(&self, task: TaskId) -> stall::Rest {
         let Some(life) = self.lives.get(&task) else { return stall::Rest::Asleep };
-        if life.run.is_some() || life.measuring || self.queue.contains(&task) || self.is_completing(task) {
+        let is_measured = matches!(life.completion, Completion::Measuring);
+        if life.slot.has_run() || is_measured || self.queue.contains(&task) || self.is_completing(task) {
             stall::Rest::Busy
         } else if !life.state.asks.is_empty() {
             stall::Rest::AsksPerson

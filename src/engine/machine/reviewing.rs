@@ -2,7 +2,9 @@
 
 use crate::base::{AskId, EventId, Fault, TaskId, Timestamp, text};
 use crate::engine::command::{CommandId, OnConflict, Outcome};
+use crate::engine::machine::Life;
 use crate::engine::machine::delivering::Plan;
+use crate::engine::machine::slot::Completion;
 use crate::engine::machine::working::Waiting;
 use crate::engine::machine::{Effect, Job, Machine, Pending};
 use crate::engine::review::{Comment, Goal, How, Round};
@@ -69,21 +71,24 @@ impl Machine {
         if life.state.messages.iter().any(|message| life.state.is_called_by(message)) {
             return true;
         }
-        let asked = life.measuring || life.state.asks.get(AskId::from_ulid(exit.ulid())).is_some();
+        let is_measuring = |life: &Life| matches!(life.completion, Completion::Measuring);
+        let asked = is_measuring(life) || life.state.asks.get(AskId::from_ulid(exit.ulid())).is_some();
         if !asked && let Some((worktree, base)) = self.worktree_of(task) {
-            self.life(task).measuring = true;
+            self.life(task).completion = Completion::Measuring;
             let ticket = self.number();
             self.pending.insert(ticket, Pending::Work(Box::new(Waiting::Measure { task })));
             let job = Box::new(Job::Measure { worktree, base });
             self.out.push(Effect::Work { ticket, task, job });
         }
-        asked || self.lives.get(&task).is_some_and(|life| life.measuring)
+        asked || self.lives.get(&task).is_some_and(is_measuring)
     }
 
     /// How much the task changed is known: the person is asked to look at it.
     pub(super) fn measured(&mut self, task: TaskId, diff: Option<DiffStat>) {
         let life = self.life(task);
-        life.measuring = false;
+        if matches!(life.completion, Completion::Measuring) {
+            life.completion = Completion::Idle;
+        }
         life.diff = diff.or(life.diff);
         let Some(last) = life.state.turns.last_exit.as_ref().filter(|last| last.exit == Exit::DonePassed) else {
             return;

@@ -5,6 +5,7 @@ use crate::base::{Fault, MessageId, TaskId, Timestamp, TurnId};
 use crate::engine::command::{Actor, Begun, CommandId, Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::working::Waiting;
 use crate::engine::machine::{Effect, GoBack, Job, Machine, Origin, Pending, Went};
 use crate::engine::review::Extent;
@@ -255,7 +256,7 @@ impl Machine {
                 node.half_made = true;
             });
         }
-        self.life(to).edited = true;
+        self.life(to).holds.add(Hold::Change);
         self.commit([to, parent], Then::Fork(Box::new(Forking { command, from: task, to, at, start })));
         Ok(())
     }

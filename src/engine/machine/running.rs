@@ -3,6 +3,7 @@
 use crate::base::{TaskId, Timestamp};
 use crate::engine::machine::completing::Sent;
 use crate::engine::machine::saving::Then;
+use crate::engine::machine::slot::{Disk, Hold, Slot, Stop};
 use crate::engine::machine::{Effect, Hook, LaunchFailure, LaunchOrder, Life, Machine, Pending, Place as Spot, Timer};
 use crate::git::branch;
 use crate::model::AskKind;
@@ -12,35 +13,6 @@ use crate::model::live::Activity;
 use crate::model::resume;
 use crate::model::run::RunCommand;
 use crate::model::task::{Status, TaskNode};
-
-/// A slot that a task has taken.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Run {
-    /// Decided; the tree is being saved, the worktree made ready.
-    Launching {
-        /// Whether the order has been given.
-        ordered: bool,
-        stop: Option<InterruptReason>,
-    },
-    Alive {
-        /// It waits for a process of its own or for the person.
-        asleep: bool,
-        stop: Option<InterruptReason>,
-    },
-}
-
-impl Run {
-    pub(super) fn is_asleep(&self) -> bool {
-        matches!(self, Self::Alive { asleep: true, .. })
-    }
-
-    /// Tells why it was told to end, if it was.
-    pub(super) fn stop(&self) -> Option<&InterruptReason> {
-        match self {
-            Self::Launching { stop, .. } | Self::Alive { stop, .. } => stop.as_ref(),
-        }
-    }
-}
 
 /// Where a task stands among those that wait for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +99,7 @@ impl Machine {
     }
 
     fn at_work(&self) -> usize {
-        self.lives.values().filter(|life| life.run.as_ref().is_some_and(|run| !run.is_asleep())).count()
+        self.lives.values().filter(|life| life.slot.is_at_work()).count()
     }
 
     /// Takes the slot, says so in the tree, and launches when the tree is saved: one step, so nobody comes in between.
@@ -136,7 +108,7 @@ impl Machine {
         let spot = (task != self.tree.root_id() && node.worktree.is_none()).then(|| self.new_spot(node));
         let starts = node.status != Status::InProgress;
         let life = self.life(task);
-        life.run = Some(Run::Launching { ordered: false, stop: None });
+        life.slot = Slot::Launching { ordered: false, stop: None };
         life.activity = Activity::Idle;
         life.step = None;
         life.since = Some(now);
@@ -162,12 +134,12 @@ impl Machine {
     }
 
     pub(super) fn launch(&mut self, now: Timestamp, task: TaskId) {
-        match self.lives.get_mut(&task).and_then(|life| life.run.as_mut()) {
-            Some(Run::Launching { stop: Some(_), .. }) => {
+        match self.lives.get_mut(&task).map(|life| &mut life.slot) {
+            Some(Slot::Launching { stop: Some(_), .. }) => {
                 return self.launch_failed(now, task, LaunchFailure::Cancelled);
             }
-            Some(Run::Launching { ordered, .. }) => *ordered = true,
-            Some(Run::Alive { .. }) | None => {}
+            Some(Slot::Launching { ordered, .. }) => *ordered = true,
+            Some(Slot::Free | Slot::Running { .. } | Slot::Leaving { .. } | Slot::Halting) | None => {}
         }
         let Some(node) = self.tree.get(task).cloned() else { return };
         let accounts = self.accounts(&node);
@@ -207,12 +179,12 @@ impl Machine {
         let life = self.life(task);
         life.step = None;
         life.model = Some(model);
-        life.refusals = 0;
-        let Some(Run::Launching { stop, .. }) = &life.run else { return };
+        life.disk = Disk::Takes;
+        let Slot::Launching { stop, .. } = &life.slot else { return };
         let stop = stop.clone();
-        life.run = Some(Run::Alive { asleep: false, stop: stop.clone() });
+        life.slot = Slot::Running { asleep: false, stop: stop.clone() };
         // It was quicker than whoever stopped it.
-        if let Some(reason) = stop {
+        if let Some(Stop { reason, .. }) = stop {
             self.out.push(Effect::Tell { task, command: RunCommand::Teardown(reason) });
         }
         let open = self.life(task).to_withdraw.iter().map(|withdrawal| RunCommand::Withdraw(withdrawal.open.clone()));
@@ -221,14 +193,14 @@ impl Machine {
     }
 
     pub(super) fn launch_failed(&mut self, now: Timestamp, task: TaskId, failure: LaunchFailure) {
-        let stopped = self.end_of_run(task);
+        let stopped = self.end_of_run(task).is_some_and(|stop| stop.reason == InterruptReason::Stopped);
         let life = self.life(task);
         life.step = None;
         life.activity = Activity::Stopped;
         match failure {
             _ if stopped => self.put_to_rest(task),
             LaunchFailure::Cancelled => {}
-            LaunchFailure::Disk(fault) if self.life(task).refusals < PATIENCE => {
+            LaunchFailure::Disk(fault) if self.life(task).disk.refusals() < PATIENCE => {
                 self.disk_refused(now, task, "it could not be started", &fault.message);
             }
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
@@ -238,7 +210,7 @@ impl Machine {
             }
             // What the disk refuses for a minute, it refuses until somebody does something about it.
             LaunchFailure::Disk(fault) | LaunchFailure::Refused(fault) => {
-                self.life(task).refusals = 0;
+                self.life(task).disk = Disk::Takes;
                 self.give_up_until_answered(now, task, "could not be started", fault);
             }
         }
@@ -247,7 +219,7 @@ impl Machine {
 
     /// The tree that says that a task is at work could not be saved.
     pub(super) fn not_launched(&mut self, now: Timestamp, task: TaskId) {
-        if self.end_of_run(task) {
+        if self.end_of_run(task).is_some_and(|stop| stop.reason == InterruptReason::Stopped) {
             self.put_to_rest(task);
         } else {
             self.try_again_later(now, task);
@@ -255,15 +227,14 @@ impl Machine {
         self.run_is_gone(now, task);
     }
 
-    /// Gives the slot of a task back. Tells whether the person had stopped it.
-    pub(super) fn end_of_run(&mut self, task: TaskId) -> bool {
+    /// Gives the slot of a task back. Returns why its run was told to end, if it was.
+    pub(super) fn end_of_run(&mut self, task: TaskId) -> Option<Stop> {
         let life = self.life(task);
-        let run = life.run.take();
-        life.leaving = false;
+        let slot = std::mem::take(&mut life.slot);
         // Before anything else: what the person takes back must not start the next run.
         let withdrawals = std::mem::take(&mut life.to_withdraw);
         withdrawals.into_iter().for_each(|withdrawal| self.withdraw_again(task, withdrawal));
-        run.is_some_and(|run| run.stop() == Some(&InterruptReason::Stopped))
+        slot.stop().cloned()
     }
 
     /// Does what waited for the end of a run.
@@ -276,11 +247,11 @@ impl Machine {
         if let Timer::TryAgain { task } = timer
             && let Some(life) = self.lives.get_mut(&task)
         {
-            life.tries_again = false;
+            life.disk = Disk::Refused(life.disk.refusals());
         }
         match timer {
             Timer::AskDeadline { task, ask } => self.deadline(now, task, ask),
-            Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.halting) => {
+            Timer::TryAgain { task } if self.lives.get(&task).is_some_and(|life| life.slot == Slot::Halting) => {
                 self.append_halt(task);
             }
             Timer::Silence { task } => self.look_for_words(now, task),
@@ -316,12 +287,12 @@ impl Machine {
 impl Life {
     /// Tells whether something is under way that a run must not come in between of.
     pub(super) fn is_held(&self) -> bool {
-        self.is_occupied() || self.receiving > 0
+        self.is_occupied() || self.holds.has(Hold::Merge)
     }
 
     /// The same, but for merges: several may come in one after the other.
     pub(super) fn is_occupied(&self) -> bool {
-        self.run.is_some() || self.edited || self.halting || self.withdrawing > 0
+        self.slot != Slot::Free || self.holds.has(Hold::Change) || self.holds.has(Hold::Withdrawal)
     }
 
     /// Returns what the person said about the setup hook, if nothing has been done since.

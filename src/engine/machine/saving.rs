@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::PlanChange;
 use crate::engine::command::Outcome;
+use crate::engine::machine::slot::Completion;
 use crate::engine::machine::{Effect, EffectId, Machine, Origin, Pending};
 use crate::engine::update::{Level, Notice};
 use crate::model::event::TaskChanged;
@@ -135,7 +136,7 @@ impl Machine {
             Then::Notify(notice) => self.out.push(Effect::Notify(notice)),
             Then::Launch(task) => self.launch(now, task),
             Then::Completed(task) => {
-                self.life(task).closing = None;
+                self.life(task).completion = Completion::Idle;
                 self.reconsider(now, task);
             }
             Then::Moved(task) => {
@@ -182,7 +183,7 @@ impl Machine {
             }
             Then::Launch(task) => self.not_launched(now, task),
             Then::Completed(task) => {
-                self.life(task).closing = None;
+                self.life(task).completion.interrupt();
                 self.try_again_later(now, task);
             }
             Then::Moved(task) => {

@@ -3,7 +3,7 @@
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{Actor, CommandId, Outcome, StopScope};
 use crate::engine::machine::delivering::Plan;
-use crate::engine::machine::running::Run;
+use crate::engine::machine::slot::Slot;
 use crate::engine::machine::{Effect, Life, Machine, Pending};
 use crate::model::AskKind;
 use crate::model::event::{Exit, InterruptReason, RunEnded};
@@ -15,7 +15,7 @@ use crate::model::task::Status;
 
 impl Machine {
     fn is_alive(&self, task: TaskId) -> bool {
-        self.lives.get(&task).is_some_and(|life| matches!(life.run, Some(Run::Alive { .. })))
+        self.lives.get(&task).is_some_and(|life| life.slot.is_alive())
     }
 
     pub(super) fn interrupt(&mut self, id: CommandId, task: TaskId) -> Result<(), Fault> {
@@ -68,31 +68,27 @@ impl Machine {
             return true;
         }
         let Some(life) = self.lives.get_mut(&task) else { return false };
-        let Some(run) = life.run.as_mut() else { return false };
+        if !life.slot.has_run() {
+            return false;
+        }
+        life.slot.tell_to_stop(reason);
         self.changed.insert(task);
-        match run {
-            Run::Launching { ordered, stop } => {
-                // A stop is more than an end: what was stopped stays so.
-                stop.get_or_insert_with(|| reason.clone());
-                if *ordered {
-                    self.out.push(Effect::CancelLaunch { task });
-                }
-            }
-            Run::Alive { stop, .. } => {
-                life.stopped_again |= *reason == InterruptReason::Stopped && stop.is_some();
-                stop.get_or_insert_with(|| reason.clone());
+        match life.slot {
+            Slot::Launching { ordered: true, .. } => self.out.push(Effect::CancelLaunch { task }),
+            Slot::Running { .. } | Slot::Leaving { .. } => {
                 self.out.push(Effect::Tell { task, command: RunCommand::Teardown(reason.clone()) });
             }
+            Slot::Launching { ordered: false, .. } | Slot::Free | Slot::Halting => {}
         }
         true
     }
 
     /// Stops an agent that sleeps, or would begin as soon as agents may. Tells whether there was one.
     fn stop_sleeper(&mut self, task: TaskId) -> bool {
-        let Some(life) = self.lives.get(&task).filter(|life| life.run.is_none()) else { return false };
+        let Some(life) = self.lives.get(&task).filter(|life| !life.slot.has_run()) else { return false };
         let sleeps = self.status(task) == Some(Status::InProgress) && life.state.turns.voice.is_some();
         // Where agents may start, and the disk may be written, it would have begun.
-        let waits = self.limits.hold || life.tries_again;
+        let waits = self.limits.hold || life.disk.is_tried_again();
         let is_new = self.tree.get(task).is_some_and(|node| node.starting && node.status == Status::Pending);
         let starts = is_new && !life.state.is_ended();
         let begins = waits && (starts || self.owes_work(task)) && self.blocking_ask(task).is_none();
@@ -114,7 +110,8 @@ impl Machine {
     pub(super) fn put_to_rest(&mut self, task: TaskId) {
         let life = self.life(task);
         life.activity = Activity::Stopped;
-        if !std::mem::replace(&mut life.halting, true) {
+        if life.slot != Slot::Halting {
+            life.slot = Slot::Halting;
             self.append_halt(task);
         }
     }
@@ -126,8 +123,7 @@ impl Machine {
 
     /// Tells whether the person stopped a task and its session does not say so yet.
     pub(super) fn is_being_stopped(&self, task: TaskId) -> bool {
-        let stop = Some(&InterruptReason::Stopped);
-        self.lives.get(&task).is_some_and(|life| life.halting || life.run.as_ref().and_then(Run::stop) == stop)
+        self.lives.get(&task).is_some_and(|life| life.slot.is_stopped_by_user())
     }
 
     /// Tells whether the user has decided about a task, and its session does not say so yet: it is being stopped, or an
@@ -143,7 +139,10 @@ impl Machine {
 
     /// The session says that the person stopped it. What was said since is said now, and comes after it.
     pub(super) fn halted(&mut self, now: Timestamp, task: TaskId) {
-        self.life(task).halting = false;
+        let life = self.life(task);
+        if life.slot == Slot::Halting {
+            life.slot = Slot::Free;
+        }
         self.say_what_waited(task);
         self.reconsider(now, task);
     }
@@ -180,7 +179,7 @@ impl Machine {
     pub(super) fn end_if_over(&mut self) {
         // What was said is also told: an append that is under way may be the first of several that belong together.
         let kept = self.saves.is_idle() && self.pending.is_empty() && self.completions.is_empty();
-        let over = self.quitting && kept && self.lives.values().all(|life| life.run.is_none());
+        let over = self.quitting && kept && self.lives.values().all(|life| !life.slot.has_run());
         if over && !std::mem::replace(&mut self.ended, true) {
             self.out.push(Effect::Ended);
         }

@@ -8,6 +8,7 @@ use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::{CommandId, Outcome};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::rewinding::{Forking, Return};
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{Effect, EffectId, Job, Machine, Pending, Worked};
 use crate::engine::review::Receipt;
 use crate::model::event::Body;
@@ -85,7 +86,7 @@ impl Machine {
     }
 
     pub(super) fn start_job(&mut self, task: TaskId, job: Job, waiting: Waiting) {
-        self.life(task).edited = true;
+        self.life(task).holds.add(Hold::Change);
         let ticket = self.number();
         self.pending.insert(ticket, Pending::Work(Box::new(waiting)));
         self.out.push(Effect::Work { ticket, task, job: Box::new(job) });

@@ -215,7 +215,7 @@ impl Rig {
             let id = EventId::fresh(&self.ids);
             let event = Event { v: VERSION, id, parent: None, ts: self.clock.now(), run, batch: None, body };
             self.logs.entry(task).or_default().push(event.clone());
-            inputs.push(Input::Observed { task, event: Box::new(event) });
+            inputs.push(Input::Observed { task, event: Arc::new(event) });
         }
         inputs
     }

@@ -136,7 +136,7 @@ impl Sight {
             return Ok(vec![Update::Resync]);
         }
         let new = page.events.into_iter().filter(is_new);
-        Ok(new.map(|event| Update::Event { task, event: Box::new(event) }).collect())
+        Ok(new.map(|event| Update::Event { task, event: Arc::new(event) }).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! A group of appends that share the cost of being saved.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::{EventId, TaskId};
 use crate::model::event::Event;
@@ -26,7 +27,7 @@ struct Staged {
 
 struct Waiting {
     session: TaskId,
-    events: Vec<Event>,
+    events: Vec<Arc<Event>>,
     answer: Answer,
 }
 
@@ -60,7 +61,10 @@ impl Group {
     /// Remembers who waits for `staged`, or tells them at once that it failed.
     pub(super) fn settle(&mut self, session: TaskId, staged: Result<Vec<Event>, StoreError>, answer: Answer) {
         match staged {
-            Ok(events) => self.waiting.push(Waiting { session, events, answer }),
+            Ok(events) => {
+                let events = events.into_iter().map(Arc::new).collect();
+                self.waiting.push(Waiting { session, events, answer });
+            }
             // Whoever asked may have gone away: then nobody needs the answer.
             Err(error) => drop(answer.send(Err(error))),
         }

@@ -1,6 +1,8 @@
 //! Everything at once: any key, any size, any update, any text. Nothing panics, no place is invalid, and nothing that
 //! steers a terminal ever gets into a cell.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use ulid::Ulid;
 
@@ -99,7 +101,7 @@ fn step(screen: &mut Screen, (kind, a, b, c): (u8, u16, u8, u8), number: u128) {
             } else {
                 Body::Error(ErrorNote { class: "network".to_owned(), message: text(c / 2), attempt: None })
             };
-            screen.engine(Update::Event { task: id, event: Box::new(event(10_000 + number, 0, body)) });
+            screen.engine(Update::Event { task: id, event: Arc::new(event(10_000 + number, 0, body)) });
         }
         10 => {
             let live = match c % 4 {

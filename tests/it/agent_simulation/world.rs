@@ -324,7 +324,7 @@ impl World {
 
     fn tell_one(&mut self) -> bool {
         let Some(event) = self.news.pop_front() else { return false };
-        self.feed(Input::Heard { event: Box::new(event) });
+        self.feed(Input::Heard { event: Arc::new(event) });
         true
     }
 
@@ -371,6 +371,7 @@ impl World {
                 return self.feed(Input::SaveFailed { reason: "the disk is full".to_owned() });
             }
             if let Some((ticket, events)) = self.write_one() {
+                let events = events.into_iter().map(Arc::new).collect();
                 self.feed(Input::Saved { ticket, events });
             }
             return;

@@ -1,5 +1,7 @@
 //! Carries out what the machine wants: at some time, in some order, or not at all.
 
+use std::sync::Arc;
+
 use std::collections::BTreeSet;
 
 use mxd::agent::machine::Input as RunInput;
@@ -130,7 +132,7 @@ impl World {
                 Body::AskAnswered(answered) => rules::answered(self, write.task, answered),
                 _ => {}
             }
-            self.inbox.push_back(Input::Observed { task: write.task, event: Box::new(event.clone()) });
+            self.inbox.push_back(Input::Observed { task: write.task, event: Arc::new(event.clone()) });
         }
         let run = self.runs.get_mut(&write.task);
         match write.by {
@@ -138,13 +140,13 @@ impl World {
             Writer::Run { run: by, ticket } => {
                 if let Some(run) = run.filter(|run| run.id == by) {
                     run.saving -= 1;
-                    run.saved.push_back(RunInput::Saved { ticket, events });
+                    run.saved.push_back(RunInput::Saved { ticket, events: events.into_iter().map(Arc::new).collect() });
                 }
             }
             Writer::Process { run: by } => {
                 if let Some(run) = run.filter(|run| run.id == by) {
                     run.saving -= 1;
-                    run.saved.extend(events.into_iter().map(|event| RunInput::Heard { event: Box::new(event) }));
+                    run.saved.extend(events.into_iter().map(|event| RunInput::Heard { event: Arc::new(event) }));
                 }
             }
         }
@@ -269,7 +271,7 @@ impl World {
                 let result = copied.map_err(Fault::environment).map(|events| {
                     self.tally.count("forked");
                     let count = events.len();
-                    let observed = |event| Input::Observed { task: to, event: Box::new(event) };
+                    let observed = |event| Input::Observed { task: to, event: Arc::new(event) };
                     self.inbox.extend(events.into_iter().map(observed));
                     count
                 });

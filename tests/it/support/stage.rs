@@ -301,7 +301,7 @@ pub struct Running {
     pub mailbox: mpsc::UnboundedSender<RunCommand>,
     pub store: Store,
     pub task: TaskId,
-    seen: mpsc::UnboundedReceiver<Event>,
+    seen: mpsc::UnboundedReceiver<Arc<Event>>,
     live: Arc<Mutex<Vec<Live>>>,
     shown: usize,
 }
@@ -371,7 +371,7 @@ impl Running {
     }
 
     fn take(&mut self, exit: Option<Exit>) -> News {
-        let events = std::iter::from_fn(|| self.seen.try_recv().ok()).collect();
+        let events = std::iter::from_fn(|| self.seen.try_recv().ok()).map(Arc::unwrap_or_clone).collect();
         let live = self.live.lock().unwrap();
         let news = News { events, live: live[self.shown..].to_vec(), exit };
         self.shown = live.len();
@@ -411,7 +411,7 @@ impl Running {
     /// Sends a message and tells the run.
     pub async fn deliver(&self, message: Message) {
         let event = self.store.append(self.task, None, message).await.unwrap();
-        let _ = self.mailbox.send(RunCommand::Hear(Box::new(event)));
+        let _ = self.mailbox.send(RunCommand::Hear(event));
     }
 
     /// Answers the Ask that stands.
@@ -419,6 +419,6 @@ impl Running {
         let state = self.store.sessions().active(self.task).unwrap().state();
         let id = state.asks.iter().next().expect("nothing is asked").id;
         let event = self.store.append(self.task, None, Body::from(AskAnswered { id, answer })).await.unwrap();
-        let _ = self.mailbox.send(RunCommand::Hear(Box::new(event)));
+        let _ = self.mailbox.send(RunCommand::Hear(event));
     }
 }

@@ -1,5 +1,6 @@
 //! A store to test with: a clock that ticks by itself, seeded ids, sample bodies of every kind that folds look at.
 
+use std::borrow::Borrow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,8 +126,13 @@ pub fn fingerprint(body: &Body) -> String {
     format!("{body:?}")
 }
 
-pub fn ids(events: &[Event]) -> Vec<mxd::base::EventId> {
-    events.iter().map(|event| event.id).collect()
+pub fn ids<E: Borrow<Event>>(events: &[E]) -> Vec<mxd::base::EventId> {
+    events.iter().map(|event| event.borrow().id).collect()
+}
+
+/// Events as they are read back: nobody shares them any more.
+pub fn owned(events: Vec<Arc<Event>>) -> Vec<Event> {
+    events.into_iter().map(Arc::unwrap_or_clone).collect()
 }
 
 pub fn text(text: impl Into<String>) -> Body {

@@ -3,7 +3,7 @@
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::Actor;
-use crate::engine::machine::running::Run;
+use crate::engine::machine::slot::{Hold, Slot};
 use crate::engine::machine::{Life, Machine, Origin};
 use crate::model::event::InterruptReason;
 
@@ -56,14 +56,14 @@ impl Machine {
 
     fn obstacle(&self, task: TaskId) -> Obstacle {
         let Some(life) = self.lives.get(&task) else { return Obstacle::None };
-        let is_leaving = |run: &Run| life.leaving || run.stop().is_some();
-        match &life.run {
-            Some(run) if is_leaving(run) => Obstacle::Ending,
-            Some(_) => Obstacle::Working,
-            None if self.queue.contains(&task) => Obstacle::Working,
-            None if life.halting || self.is_completing(task) => Obstacle::Ending,
-            None if life.withdrawing > 0 || life.receiving > 0 => Obstacle::Changing,
-            None => Obstacle::None,
+        match &life.slot {
+            Slot::Leaving { .. } | Slot::Halting => Obstacle::Ending,
+            slot if slot.stop().is_some() => Obstacle::Ending,
+            Slot::Launching { .. } | Slot::Running { .. } => Obstacle::Working,
+            Slot::Free if self.queue.contains(&task) => Obstacle::Working,
+            Slot::Free if self.is_completing(task) => Obstacle::Ending,
+            Slot::Free if life.holds.has(Hold::Withdrawal) || life.holds.has(Hold::Merge) => Obstacle::Changing,
+            Slot::Free => Obstacle::None,
         }
     }
 
@@ -71,7 +71,7 @@ impl Machine {
     /// stopped for a change that allows it.
     pub(super) fn defer(&mut self, origin: Origin, task: TaskId, removal: Removal) -> bool {
         let concerned = self.concerned(task, removal);
-        let is_edited = |life: &Life| life.edited;
+        let is_edited = |life: &Life| life.holds.has(Hold::Change);
         let obstacles: Vec<(TaskId, Obstacle)> = concerned.iter().map(|task| (*task, self.obstacle(*task))).collect();
         let has = |wanted: Obstacle| obstacles.iter().any(|(_, obstacle)| *obstacle == wanted);
         let changing =
@@ -84,7 +84,7 @@ impl Machine {
             if obstacle == Obstacle::Working {
                 self.stop_run(task, &InterruptReason::Stopped);
             }
-            self.life(task).edited = true;
+            self.life(task).holds.add(Hold::Change);
         }
         self.deferred.push(Deferred { origin, task, removal });
         true
@@ -121,7 +121,7 @@ impl Machine {
     fn unhold(&mut self, tasks: &[TaskId]) {
         for task in tasks {
             if let Some(life) = self.lives.get_mut(task) {
-                life.edited = false;
+                life.holds.remove(Hold::Change);
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::config::recurring::PlanChange;
 use crate::engine::command::{Actor, Outcome, SetAside};
 use crate::engine::machine::running::withdraw_asks;
 use crate::engine::machine::saving::Then;
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{BranchFate, Effect, Life, Machine, Origin, Pending};
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, HeadMoved, MessagesWithdrawn, MoveReason};
@@ -100,7 +101,7 @@ impl Machine {
         self.nobody_at_work(origin.actor, task, "deleted")?;
         // The deepest first, so that the tree is whole at every step. Nobody begins to work there meanwhile.
         let mut left: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
-        left.iter().for_each(|task| self.life(*task).edited = true);
+        left.iter().for_each(|task| self.life(*task).holds.add(Hold::Change));
         let Some(deepest) = left.pop() else { return Ok(()) };
         let edit = Continuation { origin, task, what: What::Delete { left } };
         self.clear(now, edit, deepest, BranchFate::Delete);
@@ -130,7 +131,7 @@ impl Machine {
 
     /// Puts the worktree of `whose` away, then goes on with the change.
     fn clear(&mut self, now: Timestamp, edit: Continuation, whose: TaskId, branch: BranchFate) {
-        self.life(whose).edited = true;
+        self.life(whose).holds.add(Hold::Change);
         let place = self.tree.get(whose).and_then(|node| self.spot(node));
         let Some(place) = place else { return self.go_on_editing(now, edit, Ok(Step::Through)) };
         let ticket = self.wait_for(edit);
@@ -231,7 +232,7 @@ impl Machine {
         let task = edit.task;
         if let Err(fault) = result {
             // Not looked at again before the user has heard of it: it would be tried for ever.
-            self.life(task).edited = false;
+            self.life(task).holds.remove(Hold::Change);
             return self.give_up_until_answered(now, task, "could not begin a new round", fault);
         }
         if matches!(edit.what, What::NewRound) {

@@ -6,6 +6,7 @@ use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Actor, Outcome, RestoredWorktree, Revived};
 use crate::engine::machine::saving::Then;
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{Effect, EffectId, Life, Machine, Origin, Pending, Place};
 use crate::engine::recall::Recalled;
 use crate::model::message::TreeAction;
@@ -32,7 +33,7 @@ impl Machine {
     fn bring_back(&mut self, edit: Continuation, whose: TaskId) {
         let Some((branch, worktree)) = self.tree.get(whose).map(|node| self.new_spot(node)) else { return };
         let place = Place { worktree, branch, base: self.base_of(whose) };
-        self.life(whose).edited = true;
+        self.life(whose).holds.add(Hold::Change);
         let ticket = self.wait_for(edit);
         self.out.push(Effect::Restore { ticket, task: whose, place });
     }
@@ -87,7 +88,8 @@ impl Machine {
             let id = node.id;
             let parent = if id == task { above } else { node.parent.unwrap_or(task) };
             self.tree.insert(asleep(node, now), parent)?;
-            self.lives.insert(id, Life { state, edited: true, ..Life::default() });
+            self.lives.insert(id, Life { state, ..Life::default() });
+            self.life(id).holds.add(Hold::Change);
             revived.push(id);
         }
         let cost = self.spent_below(task);
@@ -166,7 +168,7 @@ impl Machine {
             return Err(Fault::user(format!("{} has a conversation of its own already", self.named(to)))
                 .hint("make a new task and fork into that"));
         }
-        self.life(to).edited = true;
+        self.life(to).holds.add(Hold::Change);
         let ticket = self.wait_for(Continuation { origin, task: to, what: What::Fork });
         self.out.push(Effect::Copy { ticket, from, to, title, description });
         Ok(())

@@ -3,6 +3,7 @@
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{Outcome, RestoredWorktree, SetAside};
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{EffectId, Machine, Origin, Pending};
 use crate::model::message::TreeAction;
 
@@ -154,7 +155,7 @@ impl Machine {
     pub(in crate::engine::machine) fn let_go(&mut self, now: Timestamp, held: &[TaskId]) {
         for task in held {
             if let Some(life) = self.lives.get_mut(task) {
-                life.edited = false;
+                life.holds.remove(Hold::Change);
             }
         }
         for task in held {

@@ -7,6 +7,7 @@ use super::Waiting;
 use super::conflicts::{self, SHOWN};
 use crate::base::{AskId, Fault, TaskId, Timestamp, text};
 use crate::engine::command::{CommandId, OnConflict, Outcome};
+use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{Job, Machine};
 use crate::engine::review::{Conflict, Goal, How, Landing};
 use crate::model::Answer;
@@ -89,7 +90,7 @@ impl Machine {
 
     /// Lets nobody begin where files are being written.
     fn visit(&mut self, host: TaskId) {
-        self.life(host).receiving += 1;
+        self.life(host).holds.add(Hold::Merge);
     }
 
     /// Nothing is written any more where the target is checked out.
@@ -99,7 +100,7 @@ impl Machine {
             return;
         };
         if let Some(life) = self.lives.get_mut(host) {
-            life.receiving = life.receiving.saturating_sub(1);
+            life.holds.remove(Hold::Merge);
         }
         self.reconsider(now, *host);
     }
@@ -192,6 +193,6 @@ impl Machine {
 
     /// Lets a task go without looking whether it has something to do: something is about to be said to it.
     fn release(&mut self, task: TaskId) {
-        self.life(task).edited = false;
+        self.life(task).holds.remove(Hold::Change);
     }
 }

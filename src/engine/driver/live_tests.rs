@@ -1,0 +1,50 @@
+use super::*;
+use crate::base::IdSource;
+
+fn text(text: &str) -> Live {
+    Live::TextDelta { text: text.to_owned() }
+}
+
+fn task() -> TaskId {
+    TaskId::fresh(&IdSource::new(std::sync::Arc::new(crate::base::SystemClock)))
+}
+
+#[test]
+fn streamed_text_waits_as_one_piece_and_calls_the_driver_once() {
+    let (buffer, one, other) = (LiveBuffer::default(), task(), task());
+    let calls: Vec<bool> = (0..1000).map(|_| buffer.push(one, text("x"))).collect();
+    assert_eq!(calls.iter().filter(|called| **called).count(), 1);
+    assert!(buffer.push(other, text("y")), "another task has a place of its own");
+    assert_eq!(buffer.take(one), [text(&"x".repeat(1000))]);
+    assert!(buffer.push(one, text("z")), "once it was taken, the next piece calls again");
+}
+
+#[test]
+fn what_cannot_be_put_together_stays_in_order() {
+    let (buffer, task) = (LiveBuffer::default(), task());
+    for live in [text("a"), Live::Discarded, text("b"), text("c")] {
+        buffer.push(task, live);
+    }
+    assert_eq!(buffer.take(task), [text("a"), Live::Discarded, text("bc")]);
+}
+
+#[test]
+fn the_machine_hears_that_text_begins_and_once_a_second_that_it_goes_on() {
+    let at = |millis: i64| Timestamp::from_millis(1_000_000 + millis);
+    let mut heard = Heard::default();
+    let thinking = Live::Activity { activity: Activity::Thinking };
+    let seen: Vec<bool> = [
+        (0, &thinking),
+        (10, &text("a")),
+        (20, &text("b")),
+        (900, &text("c")),
+        (1_010, &text("d")),
+        (1_020, &text("e")),
+        (1_030, &thinking),
+        (1_040, &text("f")),
+    ]
+    .into_iter()
+    .map(|(millis, live)| heard.concerns_machine(at(millis), live))
+    .collect();
+    assert_eq!(seen, [true, true, false, false, true, false, true, true]);
+}
