@@ -18,6 +18,8 @@ use crate::model::task::{Colour, Recurring};
 pub use outcome::{Begun, Outcome, RestoredWorktree, Revived, SetAside};
 pub use words::WayBack;
 
+pub use crate::model::work::OnConflict;
+
 /// How many characters a message from one task to another may have: it goes whole into the other's context.
 pub const MESSAGE_CHARS: usize = 20_000;
 /// How many messages of other tasks may wait to be read by one task.
@@ -280,18 +282,4 @@ pub enum StopScope {
     Task(TaskId),
     Subtree(TaskId),
     All,
-}
-
-/// What a merge does about conflicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnConflict {
-    /// Nothing is changed, and the person is told.
-    #[default]
-    Refuse,
-    /// Nothing is changed, and the agent gets a message with the files and both sides.
-    AskAgent,
-    /// The person has solved them, in the files that [`FileCommand::DraftConflicts`] named: the task's branch
-    /// takes the target in with that, is checked, and is merged.
-    Solved,
 }

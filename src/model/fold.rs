@@ -39,7 +39,7 @@ pub use usage::{ContextSize, ModelTotals, UsageTotals};
 pub use whereabouts::Whereabouts;
 pub use work::WorkDone;
 
-use crate::model::event::{Body, CompactMarker, Event, Exit, InterruptReason};
+use crate::model::event::{Body, CompactMarker, Event, Exit, InterruptReason, TaskChanged};
 use crate::model::message::Message;
 
 /// Everything that is known of a session by folding it.
@@ -150,12 +150,13 @@ impl SessionState {
                 self.work.conversation_went_on();
             }
             Body::ForkMarker(_) => self.fork(),
+            Body::TaskChanged(TaskChanged::Removed) => self.work.task_removed(),
             Body::RunStarted(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
-            | Body::TaskChanged(_)
+            | Body::TaskChanged(TaskChanged::Set { .. })
             | Body::Unknown(_) => {}
         }
         self.activity.seen(event);

@@ -344,3 +344,35 @@ fn requests_survive_a_summary_but_not_a_fork() {
     s.apply("fork_marker", json!({"source": one, "source_event": one, "title": "t"}));
     assert!(s.state.replies.is_empty());
 }
+
+#[test]
+fn a_queued_merge_stands_until_it_is_dropped_made_or_its_task_is_gone() {
+    let queue = |s: &mut Script| {
+        let queued = json!({"target": "main", "host": s.id(), "how": "squash", "at": "2026-01-01T00:00:00Z"});
+        s.apply("work", json!({"what": "merge_queued", "queued": queued}));
+        assert_eq!(s.state.work.queued.as_ref().map(|queued| queued.target.as_str()), Some("main"));
+    };
+    let landing =
+        json!({"target": "main", "how": "squash", "from": "a", "to": "b", "undo": "u", "at": "2026-01-01T00:00:00Z"});
+    let ends = [
+        ("work", json!({"what": "merge_dequeued", "reason": "cancelled"})),
+        ("work", json!({"what": "merge_dequeued", "reason": {"failed": "it conflicts"}})),
+        ("work", json!({"what": "landed", "landing": landing})),
+        ("task_changed", json!({"change": "removed"})),
+    ];
+    for (kind, body) in ends {
+        let mut s = Script::new();
+        queue(&mut s);
+        s.apply(kind, &body);
+        assert_eq!(s.state.work.queued, None, "{body}");
+    }
+    // A summary does not drop it, and a copy does not inherit it.
+    let mut s = Script::new();
+    queue(&mut s);
+    let carry = serde_json::to_value(&s.state).unwrap();
+    s.apply("compact_marker", json!({"summary": "", "tokens_before": 9, "tokens_after": 1, "carry": carry}));
+    assert!(s.state.work.queued.is_some());
+    let task = s.id();
+    s.apply("fork_marker", json!({"source": task, "source_event": task, "title": "t"}));
+    assert_eq!(s.state.work.queued, None);
+}

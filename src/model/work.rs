@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{EventId, MessageId, Timestamp, TurnId, text};
+use crate::base::{EventId, MessageId, TaskId, Timestamp, TurnId, text};
 use crate::model::content::BlobRef;
 
 /// Something that was done with the work of a task.
@@ -17,6 +17,10 @@ pub enum Work {
     Landed { landing: Landing },
     /// The last landing was taken back.
     LandingUndone { undo: String, at: Timestamp },
+    /// A merge waits until the agent that works where the target is checked out pauses. A later one replaces it.
+    MergeQueued { queued: QueuedMerge },
+    /// The queued merge will not be made.
+    MergeDequeued { reason: DequeueReason },
     /// The person looked at the work and said what should be different.
     Reviewed { round: Round },
     /// Conversation or files are what they were after an earlier turn.
@@ -37,9 +41,11 @@ impl Work {
         match self {
             Self::Verified { receipt } => receipt.output.clone(),
             Self::Reviewed { round } => round.to_string(),
-            Self::Stayed { reason } => reason.clone(),
+            Self::Stayed { reason } | Self::MergeDequeued { reason: DequeueReason::Failed(reason) } => reason.clone(),
             Self::Landed { .. }
             | Self::LandingUndone { .. }
+            | Self::MergeQueued { .. }
+            | Self::MergeDequeued { .. }
             | Self::Rewound { .. }
             | Self::Redone { .. }
             | Self::Moving { .. }
@@ -64,6 +70,8 @@ impl fmt::Display for Work {
                 write!(f, "{verb} into {}", landing.target)
             }
             Self::LandingUndone { .. } => f.write_str("the merge was taken back"),
+            Self::MergeQueued { queued } => write!(f, "merge into {} queued", queued.target),
+            Self::MergeDequeued { reason } => write!(f, "queued merge dropped: {reason}"),
             Self::Reviewed { round } => {
                 write!(f, "reviewed: {}", text::count(round.comments.len(), "comment", "comments"))
             }
@@ -130,6 +138,64 @@ pub enum How {
     Squash,
     /// Each commit again, on top of the target.
     Rebase,
+}
+
+/// What a merge does about conflicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnConflict {
+    /// Nothing is changed, and the user is told.
+    #[default]
+    Refuse,
+    /// Nothing is changed, and the agent gets a message with the files and both sides.
+    AskAgent,
+    /// The user has solved them, in drafts of the files: the task's branch takes the target in with that, is checked, and is
+    /// merged.
+    Solved,
+}
+
+/// A merge that waits for a pause of the agent that works where the target is checked out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedMerge {
+    /// The branch that it goes into.
+    pub target: String,
+    /// The task that works where the target is checked out.
+    pub host: TaskId,
+    pub how: How,
+    #[serde(default)]
+    pub conflicts: OnConflict,
+    pub at: Timestamp,
+}
+
+/// Why a queued merge is not made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DequeueReason {
+    /// The user cancelled it.
+    Cancelled,
+    /// The agent of the task works again: its branch is no longer what the user decided to merge.
+    TaskWorks,
+    /// The task was closed, deleted, reset or rewound.
+    TaskChanged,
+    /// The target has everything already.
+    NothingToMerge,
+    /// It conflicts, and the task's agent was asked to resolve that.
+    AgentAsked,
+    /// It was tried and refused: conflicts, a check, the checkout.
+    Failed(String),
+}
+
+impl fmt::Display for DequeueReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cancelled => "cancelled",
+            Self::TaskWorks => "the task is at work again",
+            Self::TaskChanged => "the task was closed, deleted, reset or rewound",
+            Self::NothingToMerge => "nothing to merge",
+            Self::AgentAsked => "the agent was asked to resolve conflicts",
+            Self::Failed(_) => "it could not be merged",
+        })
+    }
 }
 
 /// A branch that was brought into another.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::EventId;
-use crate::model::work::{Landing, Moving, Receipt, Rewound, Work};
+use crate::model::work::{Landing, Moving, QueuedMerge, Receipt, Rewound, Work};
 
 /// What is in force of what was done with the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct WorkDone {
     /// The last landing that was not taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub landing: Option<Landing>,
+    /// The merge that waits for a pause of whoever works where its target is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<QueuedMerge>,
     /// How often the person reviewed it.
     pub rounds: u32,
     /// The rewind that can be taken back, as long as nothing was said since.
@@ -45,6 +48,11 @@ impl WorkDone {
         self.rewound = None;
     }
 
+    /// Forgets the queued merge: a task that is brought back later is not merged by itself.
+    pub fn task_removed(&mut self) {
+        self.queued = None;
+    }
+
     pub fn done(&mut self, work: &Work) {
         match work {
             Work::Verified { receipt } => {
@@ -56,10 +64,12 @@ impl WorkDone {
                 };
                 self.receipt = Some(receipt.clone());
             }
-            Work::Landed { landing } => self.landing = Some(landing.clone()),
+            Work::Landed { landing } => (self.landing, self.queued) = (Some(landing.clone()), None),
             Work::LandingUndone { undo, .. } => {
                 self.landing.take_if(|landing| landing.undo == *undo);
             }
+            Work::MergeQueued { queued } => self.queued = Some(queued.clone()),
+            Work::MergeDequeued { .. } => self.queued = None,
             Work::Reviewed { .. } => self.rounds += 1,
             Work::Rewound { rewound } => (self.rewound, self.moving) = (Some(rewound.clone()), None),
             Work::Redone { .. } => (self.rewound, self.moving) = (None, None),
