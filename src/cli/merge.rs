@@ -32,11 +32,14 @@ pub struct Args {
     /// Take the last merge of the task back.
     #[arg(long, conflicts_with_all = ["squash", "rebase", "resolve"])]
     undo: bool,
+    /// Cancel the merge that waits for another task's agent to pause.
+    #[arg(long, conflicts_with_all = ["squash", "rebase", "resolve", "undo", "preview"])]
+    cancel: bool,
     /// If it conflicts, send the conflicts to the task's agent.
     #[arg(long)]
     resolve: bool,
     /// If it conflicts, open the conflicts in $EDITOR; without conflict marks left, what you made of them is merged.
-    #[arg(long, conflicts_with_all = ["resolve", "rebase", "undo", "preview"])]
+    #[arg(long, conflicts_with_all = ["resolve", "rebase", "undo", "cancel", "preview"])]
     edit: bool,
     /// The answer as JSON.
     #[arg(long)]
@@ -85,8 +88,11 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Exit {
             edit_files(&draft_conflicts(&handle, task, into).await?.files).await?;
             conflicts = OnConflict::Solved;
         }
-        let command =
-            if args.undo { Command::UndoMerge { task } } else { Command::Merge { task, into, how, conflicts } };
+        let command = match (args.undo, args.cancel) {
+            (true, _) => Command::UndoMerge { task },
+            (false, true) => Command::CancelMerge { task },
+            (false, false) => Command::Merge { task, into, how, conflicts },
+        };
         Ok(handle.command(command).await?)
     })?;
     if args.json {

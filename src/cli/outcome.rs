@@ -25,6 +25,7 @@ pub fn sentence(outcome: &Outcome) -> Option<String> {
 fn command(way: WayBack) -> String {
     match way {
         WayBack::UndoMerge(task) => format!("`mxd merge {} --undo`", task.short()),
+        WayBack::CancelMerge(task) => format!("`mxd merge {} --cancel`", task.short()),
         WayBack::Redo(task) => format!("`mxd rewind {} --redo`", task.short()),
         WayBack::Restore(task) => format!("`mxd restore {task}`"),
     }

@@ -16,6 +16,11 @@ fn what_can_be_undone_is_said_with_the_command_that_does() {
     let undo = format!("`mxd merge {} --undo` takes it back", task.short());
     let words = sentence(&merged).unwrap();
     assert!(words.starts_with("squashed into main, which is checked out nowhere") && words.ends_with(&undo), "{words}");
+    let (target, host_title) = ("main".to_owned(), "Root".to_owned());
+    let words = sentence(&Outcome::MergeQueued { task, target, host: task, host_title }).unwrap();
+    assert!(
+        words.contains("\"Root\"") && words.ends_with(&format!("`mxd merge {} --cancel` cancels it", task.short()))
+    );
     let words = sentence(&Outcome::Rewound { task, extent: Extent::Files }).unwrap();
     assert_eq!(words, format!("the files are back; `mxd rewind {} --redo` takes them forth again", task.short()));
 }

@@ -298,9 +298,10 @@ fn list_tasks(out: &mut Console, front: &Front, at: TaskId) -> Result<(), Failur
     for (view, number) in front.in_order().iter().zip(1..) {
         let here = if view.node.id == at { ", you are here" } else { "" };
         let asks = if view.asks.is_empty() { "" } else { ", asks you" };
+        let waits = if view.queued_merge.is_some() { ", merge waits" } else { "" };
         let works = if view.is_working() { ", at work" } else { "" };
         out.line(&format!(
-            "{number}. {}, {}{works}{asks}{here}",
+            "{number}. {}, {}{works}{waits}{asks}{here}",
             text::headline(&view.node.title, 60),
             view.node.status
         ))?;

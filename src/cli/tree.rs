@@ -11,6 +11,7 @@ use crate::git::repo_file;
 use crate::model::fold::SessionState;
 use crate::model::task::Recurring;
 use crate::model::tree::LookupError;
+use crate::model::work::QueuedMerge;
 use crate::model::{Status, TaskNode, Tree};
 use crate::store::tree_file::TreeFile;
 use crate::store::{Digests, Sessions};
@@ -33,6 +34,9 @@ struct Row<'a> {
     turns: u64,
     pending_messages: usize,
     asks: usize,
+    /// The merge that waits for a pause of another task's agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queued_merge: Option<&'a QueuedMerge>,
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
@@ -95,7 +99,7 @@ fn unknown(error: &LookupError) -> Failure {
     Fault::user(error.to_string()).hint("`mxd tree` lists the tasks").into()
 }
 
-fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &SessionState) -> Row<'a> {
+fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &'a SessionState) -> Row<'a> {
     Row {
         node,
         depth: tree.depth(node.id),
@@ -104,6 +108,7 @@ fn row<'a>(tree: &Tree, node: &'a TaskNode, state: &SessionState) -> Row<'a> {
         turns: state.turns.ended,
         pending_messages: state.messages.len(),
         asks: state.asks.len(),
+        queued_merge: state.work.queued.as_ref(),
     }
 }
 
@@ -137,6 +142,10 @@ fn line(tree: &Tree, node: &TaskNode, state: &SessionState, rounds: Option<Strin
     }
     if !state.messages.is_empty() {
         parts.push(format!("{} waiting", text::count(state.messages.len(), "message", "messages")));
+    }
+    if let Some(queued) = &state.work.queued {
+        let host = tree.get(queued.host).map_or(queued.target.as_str(), |host| host.title.as_str());
+        parts.push(format!("merge waits for {}", text::headline(host, 40)));
     }
     if let Some(rounds) = rounds {
         parts.push(rounds);

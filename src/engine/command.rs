@@ -139,6 +139,7 @@ pub enum Command {
         process: String,
     },
     /// Bring a task's branch into another. Checked first, if the project says how. Taken back with [`Command::UndoMerge`].
+    /// While an agent works where the target is checked out, the merge is queued until it pauses.
     Merge {
         task: TaskId,
         into: Goal,
@@ -147,6 +148,10 @@ pub enum Command {
     },
     /// Take the last merge of a task back.
     UndoMerge {
+        task: TaskId,
+    },
+    /// Cancel the merge of a task that waits for the agent where its target is checked out.
+    CancelMerge {
         task: TaskId,
     },
     /// Run the project's check in the task's worktree and keep its receipt.

@@ -86,6 +86,8 @@ pub struct Machine {
     server_asks: BTreeSet<AskId>,
     /// Changes that wait for runs to end.
     deferred: Vec<editing::Deferred>,
+    /// Tasks whose sessions have a queued merge that was not started yet.
+    merge_queue: BTreeSet<TaskId>,
     /// Recurring tasks that come round at times of their own, and not only when they are sent a message.
     timed: BTreeSet<TaskId>,
     /// Tasks that wait for a slot, in the order they will get one.
@@ -207,6 +209,7 @@ impl Machine {
             waiting_for_hook: BTreeMap::new(),
             server_asks: BTreeSet::new(),
             deferred: Vec::new(),
+            merge_queue: BTreeSet::new(),
             timed: BTreeSet::new(),
             queue: Vec::new(),
             spent: MicroUsd::ZERO,
@@ -242,6 +245,7 @@ impl Machine {
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         self.take(now, input);
         self.make_deferred(now);
+        self.start_queued_merges(now);
         self.save_if_needed();
         self.end_if_over();
         std::mem::take(&mut self.out)

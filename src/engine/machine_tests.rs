@@ -14,6 +14,8 @@ mod budget;
 mod completions;
 #[path = "machine_tests/edits.rs"]
 mod edits;
+#[path = "machine_tests/merge_queue.rs"]
+mod merge_queue;
 #[path = "machine_tests/messages.rs"]
 mod messages;
 #[path = "machine_tests/restores.rs"]

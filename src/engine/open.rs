@@ -104,8 +104,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     // The sessions and the repository know nothing of each other, and a person waits for both.
     let (read, found) =
         tokio::join!(read_sessions(&store, &tree, &ids, digests), open_repository(&project, &folder, &records, &tree));
-    let ((summaries, digests), (worktrees, agent_git)) = (read?, found?);
-    settle_landings(&worktrees, &store, &tree, &summaries, clock.as_ref()).await;
+    let ((mut summaries, digests), (worktrees, agent_git)) = (read?, found?);
+    settle_landings(&worktrees, &store, &tree, &mut summaries, clock.as_ref()).await;
 
     secrets::remember(&merged);
     let warns_of_root = !hold && secrets::are_exposed(&merged) && File::create_new(home.warned_of_root()).is_ok();
@@ -360,7 +360,7 @@ async fn settle_landings(
     worktrees: &Worktrees,
     store: &Store,
     tree: &Tree,
-    summaries: &[(TaskId, Summary)],
+    summaries: &mut [(TaskId, Summary)],
     clock: &dyn Clock,
 ) {
     match worktrees.recover_landings().await {
@@ -378,19 +378,23 @@ async fn settle_landings(
         Err(error) => return tracing::warn!(%error, "merges that can be undone could not be listed"),
     };
     for node in tree.all() {
-        let said = summaries.iter().find(|(task, _)| *task == node.id);
-        let said = said.and_then(|(_, summary)| summary.state.work.landing.as_ref());
+        let mut work = summaries.iter_mut().find(|(task, _)| *task == node.id).map(|(_, found)| &mut found.state.work);
+        let said = work.as_ref().and_then(|work| work.landing.clone());
         let known = undoable.iter().find(|known| known.task == node.id);
         let at = clock.now();
         let mut bodies: Vec<Body> = Vec::new();
-        if let Some(said) = said.filter(|said| known.is_none_or(|known| known.undo != said.undo)) {
+        if let Some(said) = said.as_ref().filter(|said| known.is_none_or(|known| known.undo != said.undo)) {
             bodies.push(Work::LandingUndone { undo: said.undo.clone(), at }.into());
         }
-        if let Some(known) = known.filter(|known| said.is_none_or(|said| said.undo != known.undo)) {
+        if let Some(known) = known.filter(|known| said.as_ref().is_none_or(|said| said.undo != known.undo)) {
             let (target, from, to, undo) =
                 (known.target.clone(), known.from.clone(), known.to.clone(), known.undo.clone());
             let landing = Landing { target, how: How::Merge, from, to, undo, at };
             bodies.push(Work::Landed { landing }.into());
+            // The machine starts with what was read before: it must not make this merge again.
+            if let Some(work) = &mut work {
+                work.queued = None;
+            }
         }
         if !bodies.is_empty()
             && let Err(error) = store.submit(node.id, None, bodies).await

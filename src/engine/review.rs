@@ -10,7 +10,7 @@ use crate::base::{EventId, MessageId, TaskId, Timestamp, TurnId};
 pub use crate::git::diff::Whitespace;
 pub use crate::git::merge::{Conflict, ConflictKind, Excerpt, Solving};
 use crate::model::diff::{Diff, FileDiff, FileStatus, Hunk, LineKind};
-pub use crate::model::work::{Comment, Extent, How, Landing, Receipt, Round, Side};
+pub use crate::model::work::{Comment, Extent, How, Landing, QueuedMerge, Receipt, Round, Side};
 
 /// What is compared with what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

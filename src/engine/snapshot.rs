@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::config::Settings;
-use crate::engine::review::{Clash, Drift, Landing, Receipt};
+use crate::engine::review::{Clash, Drift, Landing, QueuedMerge, Receipt};
 use crate::model::event::BackgroundRef;
 use crate::model::fold::{ContextSize, RunningProcess, SessionState, UsageTotals};
 use crate::model::live::Activity;
@@ -118,6 +118,9 @@ pub struct TaskView {
     /// The last merge of its work that can be taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landing: Option<Landing>,
+    /// The merge that waits for a pause of another task's agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_merge: Option<QueuedMerge>,
     /// Tasks at work whose branches would conflict with its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clashes: Vec<Clash>,
@@ -153,6 +156,7 @@ impl TaskView {
             diff: None,
             receipt: None,
             landing: None,
+            queued_merge: None,
             clashes: Vec::new(),
             drift: None,
             can_redo: false,
@@ -172,6 +176,7 @@ impl TaskView {
             last: state.activity.at,
             receipt: state.work.receipt.clone(),
             landing: state.work.landing.clone(),
+            queued_merge: state.work.queued.clone(),
             can_redo: state.work.rewound.is_some(),
             rounds: state.work.rounds,
             ..Self::of(node)

@@ -195,6 +195,7 @@ actions! {
     Redo "redo_rewind" [Anywhere Rewind] ["g R"] 0 "forward again", "Undo the last going back";
     Fork "fork" [Anywhere Rewind] ["g f"] 70 "fork", "Make a new task that goes on from here, or from the chosen turn";
     UndoMerge "undo_merge" [Anywhere Merge] ["g u"] 58 "undo merge", "Take the last merge of the task back";
+    CancelMerge "cancel_merge" [Anywhere Merge] ["g c"] 59 "cancel merge", "Cancel the queued merge of the task";
     Compact "compact" [Anywhere] [] 0 "summarise", "Summarise the conversation of the task now";
     Withdraw "withdraw" [Anywhere] ["ctrl-r"] 53 "take back", "Take back the last message that the agent has not read";
     Cancel "cancel" [Anywhere] ["ctrl-c"] 0 "cancel", "Close what is open, empty the composer; twice: quit";

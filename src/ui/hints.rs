@@ -234,6 +234,7 @@ const CHANGES: &[Action] = &[
     Action::Verify,
     Action::CatchUp,
     Action::UndoMerge,
+    Action::CancelMerge,
     Action::DoMerge,
     Action::TellAgent,
     Action::SolveConflicts,
@@ -290,6 +291,7 @@ fn is_useful(action: Action, model: &Model) -> bool {
         }
         Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
         Action::UndoMerge => task.is_some_and(|task| task.landing.is_some()),
+        Action::CancelMerge => task.is_some_and(|task| task.queued_merge.is_some()),
         Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),
         Action::TellAgent | Action::SolveConflicts => {
             matches!(model.layers.last(), Some(Layer::Merge(merge)) if merge.has_conflicts())

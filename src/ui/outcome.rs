@@ -10,6 +10,7 @@ pub(super) fn sentence(model: &Model, outcome: &Outcome) -> Option<String> {
     let key = |way| {
         model.key_of(match way {
             WayBack::UndoMerge(_) => Action::UndoMerge,
+            WayBack::CancelMerge(_) => Action::CancelMerge,
             WayBack::Redo(_) => Action::Redo,
             WayBack::Restore(_) => Action::RestoreTask,
         })

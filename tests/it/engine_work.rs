@@ -2,6 +2,7 @@
 //! real binary, on real repositories.
 
 mod kills;
+mod merge_queue;
 mod merging;
 mod odd;
 mod radar;

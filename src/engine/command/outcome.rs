@@ -54,6 +54,18 @@ pub enum Outcome {
         /// The checkout that has the new files. `None` if only the branch moved.
         checkout: Option<PathBuf>,
     },
+    /// The merge is made when the agent of `host` pauses: it works where the target is checked out.
+    MergeQueued {
+        task: TaskId,
+        target: String,
+        host: TaskId,
+        /// The title of the host.
+        host_title: String,
+    },
+    /// The queued merge will not be made.
+    MergeCancelled {
+        target: String,
+    },
     /// The target has everything already.
     NothingToMerge {
         target: String,

@@ -31,6 +31,8 @@ fn what_passes_between_an_actor_and_the_engine_is_the_same_after_json() {
         }),
         Outcome::Copied { events: 3 },
         Outcome::Merged { task, how: How::Squash, target: text(), checkout: Some("/here".into()) },
+        Outcome::MergeQueued { task, target: text(), host: task, host_title: text() },
+        Outcome::MergeCancelled { target: text() },
         Outcome::NothingToMerge { target: text() },
         Outcome::MergeUndone { target: text(), checkout: None },
         Outcome::UpToDate { target: text() },
@@ -49,6 +51,7 @@ fn what_passes_between_an_actor_and_the_engine_is_the_same_after_json() {
         Command::Message { to: task, body: text(), request_reply: true },
         Command::Ask { question: text(), detail: text(), choices, default, mode: AskMode::Continues },
         Command::ForkContext { source: task, target: task },
+        Command::CancelMerge { task },
     ];
     for command in commands {
         assert_eq!(through_json(&command), command);

@@ -8,6 +8,7 @@ use crate::engine::review::{Extent, How};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WayBack {
     UndoMerge(TaskId),
+    CancelMerge(TaskId),
     Redo(TaskId),
     Restore(TaskId),
 }
@@ -42,6 +43,11 @@ pub fn sentence(outcome: &Outcome, way: &dyn Fn(WayBack) -> String) -> Option<St
             };
             format!("{verb} into {target}{place}; {} takes it back", way(WayBack::UndoMerge(*task)))
         }
+        Outcome::MergeQueued { task, target, host_title, .. } => format!(
+            "\"{host_title}\" works where {target} is checked out: merged when it pauses; {} cancels it",
+            way(WayBack::CancelMerge(*task))
+        ),
+        Outcome::MergeCancelled { target } => format!("cancelled the queued merge into {target}"),
         Outcome::NothingToMerge { target } => format!("{target} has everything already"),
         Outcome::MergeUndone { target, checkout } => {
             let place = checkout.as_ref().map(|path| format!("; {} follows", path.display())).unwrap_or_default();

@@ -91,6 +91,7 @@ impl Machine {
             | Command::Kill { .. }
             | Command::Merge { .. }
             | Command::UndoMerge { .. }
+            | Command::CancelMerge { .. }
             | Command::Verify { .. }
             | Command::CatchUp { .. }
             | Command::Review { .. }

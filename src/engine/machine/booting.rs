@@ -45,6 +45,7 @@ impl Machine {
             };
             self.lives.insert(task, Life { state, activity, ..Life::default() });
         }
+        self.find_queued_merges();
         self.changed = self.tree.all().map(|node| node.id).collect();
         let tasks: Vec<TaskId> = self.tree.all().map(|node| node.id).collect();
         for &task in &tasks {

@@ -61,6 +61,7 @@ impl Machine {
             | Command::Resume { .. }
             | Command::Stop { .. }
             | Command::Merge { .. }
+            | Command::CancelMerge { .. }
             | Command::UndoMerge { .. }
             | Command::Verify { .. }
             | Command::CatchUp { .. }

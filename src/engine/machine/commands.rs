@@ -3,6 +3,7 @@
 use crate::base::{Fault, Timestamp};
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::machine::authority::Permission;
+use crate::engine::machine::working::MergeOptions;
 use crate::engine::machine::{Effect, Machine};
 use crate::engine::update::{Level, Notice};
 use crate::model::run::RunCommand;
@@ -64,7 +65,10 @@ impl Machine {
             Command::Compact { task } => self.compact(now, id, task),
             Command::Background { task, call } => self.pass_on(id, task, RunCommand::Background { call }),
             Command::Kill { task, process } => self.pass_on(id, task, RunCommand::Kill { process }),
-            Command::Merge { task, into, how, conflicts } => self.merge(id, task, into, how, conflicts, None),
+            Command::Merge { task, into, how, conflicts } => {
+                self.merge(now, id, task, MergeOptions { into, how, conflicts }, None)
+            }
+            Command::CancelMerge { task } => self.cancel_merge(id, task),
             Command::UndoMerge { task } => self.undo_merge(id, task),
             Command::Verify { task } => self.verify(id, task),
             Command::CatchUp { task } => self.catch_up(id, task),

@@ -238,6 +238,7 @@ impl Machine {
             return;
         }
         self.life(task).state.apply(event);
+        self.note_queued_merge(task, event);
         match &event.body {
             // What a copied conversation cost was paid where it was held.
             Body::Usage(usage) if event.run.is_some() => self.spent += usage.cost.unwrap_or_default(),

@@ -5,7 +5,7 @@ use crate::engine::command::{CommandId, OnConflict, Outcome};
 use crate::engine::machine::Life;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::slot::Completion;
-use crate::engine::machine::working::Waiting;
+use crate::engine::machine::working::{MergeOptions, Waiting};
 use crate::engine::machine::{Effect, Job, Machine, Pending};
 use crate::engine::review::{Comment, Goal, How, Round};
 use crate::engine::snapshot::DiffStat;
@@ -136,10 +136,11 @@ impl Machine {
     ) -> Result<(), Fault> {
         match ask.chosen(&answer) {
             Some(ChoiceId::Merge) => {
-                self.merge(command, task, Goal::Above, How::Merge, OnConflict::Refuse, Some((ask.id, answer)))
+                let options = MergeOptions { into: Goal::Above, how: How::Merge, conflicts: OnConflict::Refuse };
+                self.merge(now, command, task, options, Some((ask.id, answer)))
             }
             Some(_) => {
-                self.approve_with(now, command, task, (ask.id, answer), Vec::new(), Outcome::Done);
+                self.approve_with(now, Some(command), task, (ask.id, answer), Vec::new(), Outcome::Done);
                 Ok(())
             }
             None => {

@@ -13,7 +13,7 @@ use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, Exit, HeadMoved, InterruptReason, MoveReason, RunEnded, Snapshot};
 use crate::model::message::{BEGIN_FORK, Message, Source};
 use crate::model::task::Status;
-use crate::model::work::{Aim, Rewound, Work};
+use crate::model::work::{Aim, DequeueReason, Rewound, Work};
 
 /// A way back that is under way.
 #[derive(Clone, Debug)]
@@ -126,6 +126,8 @@ impl Machine {
             };
             bodies.push(HeadMoved { to: went.event, from: None, reason, carry: Box::default() }.into());
         }
+        // What the user decided to merge is no longer what the task has.
+        bodies.extend(self.take_queued_merge(task, DequeueReason::TaskChanged));
         bodies.extend(went.state.map(|(turn, tree)| Body::from(Snapshot { turn, tree })));
         if redo {
             bodies.push(Work::Redone { at: now }.into());

@@ -13,6 +13,7 @@ use crate::model::live::Activity;
 use crate::model::resume;
 use crate::model::run::RunCommand;
 use crate::model::task::{Status, TaskNode};
+use crate::model::work::DequeueReason;
 
 /// Where a task stands among those that wait for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,10 @@ impl Machine {
             return;
         }
         if self.lives.get(&task).is_some_and(Life::is_held) || self.is_completing(task) {
+            return;
+        }
+        // Files come in before its agent goes on: what is said to it meanwhile is looked at when they are there.
+        if self.start_queued_merge_into(now, task) {
             return;
         }
         if let Some(ask) = self.blocking_ask(task) {
@@ -104,6 +109,7 @@ impl Machine {
 
     /// Takes the slot, says so in the tree, and launches when the tree is saved: one step, so nobody comes in between.
     fn begin(&mut self, now: Timestamp, task: TaskId) {
+        self.drop_queued_merge(task, DequeueReason::TaskWorks);
         let Some(node) = self.tree.get(task) else { return };
         let spot = (task != self.tree.root_id() && node.worktree.is_none()).then(|| self.new_spot(node));
         let starts = node.status != Status::InProgress;

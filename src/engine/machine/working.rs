@@ -1,7 +1,8 @@
 //! What is done with a task's work: checked, merged, taken back, caught up. The machine decides whether and what to say of
-//! it; the driver and git do it. Merges are in [`merging`].
+//! it; the driver and git do it. Merges are in [`merging`], those that wait for an agent in [`merge_queue`].
 
 mod conflicts;
+mod merge_queue;
 mod merging;
 
 use crate::base::{Fault, TaskId, Timestamp, text};
@@ -14,6 +15,7 @@ use crate::engine::review::Receipt;
 use crate::model::event::Body;
 use crate::model::message::Source;
 use crate::model::work::Work;
+pub(in crate::engine::machine) use merging::MergeOptions;
 use merging::Merging;
 
 /// What waits for a job with a task's work, or for the event that says how it ended.
@@ -65,7 +67,7 @@ impl Waiting {
     fn command(&self) -> Option<CommandId> {
         match self {
             Self::Verify { command, .. } | Self::Undo { command, .. } | Self::CatchUp { command, .. } => Some(*command),
-            Self::Merge(merging) => Some(merging.command),
+            Self::Merge(merging) => merging.command,
             Self::Return(back) => back.command,
             Self::Fork(forking) => Some(forking.command),
             Self::Measure { .. } => None,
@@ -118,7 +120,10 @@ impl Machine {
     /// A job is done, or could not be.
     pub(super) fn worked(&mut self, now: Timestamp, ticket: EffectId, result: Result<Worked, Fault>) {
         let Some(Pending::Work(waiting)) = self.pending.remove(&ticket) else { return };
-        self.leave_host(now, &waiting);
+        // A queued merge holds its host until it is over: nobody begins there between the check and the merge.
+        if !matches!(result, Ok(Worked::Prepared { .. })) {
+            self.leave_host(now, &waiting);
+        }
         match result {
             Ok(worked) => self.go_on_working(now, *waiting, worked),
             Err(fault) => self.work_failed(now, &waiting, fault),
@@ -132,17 +137,10 @@ impl Machine {
                 self.landed(now, &merging, landing, checkout);
             }
             (Waiting::Merge(merging), Worked::Conflicts(conflicts)) => self.conflicted(now, &merging, &conflicts),
-            (Waiting::Merge(merging), Worked::NothingToLand) => {
-                let Merging { command, task, ask, target, .. } = merging;
-                let outcome = Outcome::NothingToMerge { target };
-                match ask {
-                    Some(ask) => self.approve_with(now, command, task, ask, Vec::new(), outcome),
-                    None => self.settle_work(now, Some(command), task, Ok(outcome)),
-                }
-            }
-            (Waiting::Merge(Merging { command, task, .. }), Worked::CheckFailed(receipt)) => {
+            (Waiting::Merge(merging), Worked::NothingToLand) => self.nothing_to_merge(now, merging),
+            (Waiting::Merge(merging), Worked::CheckFailed(receipt)) => {
                 let fault = Fault::user(format!("nothing was merged: {}", check_failed(&receipt)));
-                self.settle_work(now, Some(command), task, Err(fault));
+                self.merge_failed(now, &merging, fault);
             }
             (Waiting::Verify { command, task }, Worked::Verified(receipt)) => {
                 let result = if receipt.passed() {
@@ -168,7 +166,7 @@ impl Machine {
                      still works, and commit.{}",
                     conflicts::about(&conflicts)
                 );
-                self.ask_agent(now, command, task, words);
+                self.ask_agent(now, Some(command), task, Vec::new(), words);
             }
             (Waiting::Return(back), Worked::WentBack(went)) => self.went_back(now, back, went),
             (Waiting::Fork(forking), Worked::Forked) => self.copied_whole(forking),
@@ -181,11 +179,18 @@ impl Machine {
         }
     }
 
-    /// Says something to the agent in the person's name.
-    fn ask_agent(&mut self, now: Timestamp, command: CommandId, task: TaskId, words: String) {
+    /// Says something to the agent in the person's name, in one append with what it belongs to.
+    fn ask_agent(
+        &mut self,
+        now: Timestamp,
+        command: Option<CommandId>,
+        task: TaskId,
+        mut with: Vec<Body>,
+        words: String,
+    ) {
         let message = self.message(now, Source::User, words);
-        let then = Pending::Reply(command, Outcome::AgentAsked(message.id));
-        let with = self.withdraw_review(task, "the agent was asked to change the work");
+        let then = command.map_or(Pending::Nothing, |id| Pending::Reply(id, Outcome::AgentAsked(message.id)));
+        with.extend(self.withdraw_review(task, "the agent was asked to change the work"));
         self.deliver_with(task, with, message, Plan::of_user(), then);
     }
 
@@ -197,7 +202,12 @@ impl Machine {
 
     pub(super) fn work_kept(&mut self, now: Timestamp, waiting: Waiting) {
         match waiting {
-            Waiting::Kept { command, task, outcome } => self.settle_work(now, command, task, Ok(outcome)),
+            Waiting::Kept { command, task, outcome } => {
+                if command.is_none() {
+                    self.say_merged(task, &outcome);
+                }
+                self.settle_work(now, command, task, Ok(outcome));
+            }
             Waiting::Return(back) => self.returned(now, &back),
             Waiting::Verify { .. }
             | Waiting::Merge(_)
@@ -213,9 +223,10 @@ impl Machine {
         match waiting {
             Waiting::Return(back) if back.began(self) => self.stayed(task, &fault),
             Waiting::Fork(forking) => return self.not_forked(now, forking, fault),
+            Waiting::Merge(merging) => return self.merge_failed(now, merging, fault),
+            Waiting::Kept { command: None, .. } => self.say_not_kept(task, &fault),
             Waiting::Measure { .. } => self.measured(task, None),
             Waiting::Verify { .. }
-            | Waiting::Merge(_)
             | Waiting::Undo { .. }
             | Waiting::CatchUp { .. }
             | Waiting::Return(_)

@@ -25,6 +25,7 @@ fn agents_cannot_give_the_commands_that_are_the_users() {
         Command::Kill { task, process: text() },
         Command::Merge { task, into: Goal::Above, how: How::Merge, conflicts: OnConflict::Refuse },
         Command::UndoMerge { task },
+        Command::CancelMerge { task },
         Command::Verify { task },
         Command::CatchUp { task },
         Command::Review { task, comments: Vec::new(), words: text(), state: None },

@@ -121,7 +121,8 @@ pub fn act(model: &mut Model, action: Action, key: Option<Key>, cx: &Cx<'_>, out
         | Action::TellAgent
         | Action::Verify
         | Action::CatchUp
-        | Action::UndoMerge => act_merge::act(model, action, cx, out),
+        | Action::UndoMerge
+        | Action::CancelMerge => act_merge::act(model, action, cx, out),
         Action::Rewind | Action::RewindWhat | Action::GoBack | Action::Redo | Action::Fork | Action::EditResend => {
             act_rewind::act(model, action, cx, out);
         }

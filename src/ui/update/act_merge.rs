@@ -49,6 +49,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
             out.command(model, Command::CatchUp { task }, Expect::Plain(Some("the agent was asked to catch up")), cx);
         }
         Action::UndoMerge => undo(model, task, cx),
+        Action::CancelMerge => cancel(model, task, cx, out),
         _ => {}
     }
 }
@@ -179,6 +180,14 @@ fn undo(model: &mut Model, task: TaskId, cx: &Cx<'_>) {
     ];
     let deed = Deed::Command(Command::UndoMerge { task });
     model.layers.push(Layer::Confirm(Confirm { title: "Take the merge back?".to_owned(), lines, deed }));
+}
+
+fn cancel(model: &mut Model, task: TaskId, cx: &Cx<'_>, out: &mut Out) {
+    if model.world.task(task).is_none_or(|task| task.queued_merge.is_none()) {
+        return model.toasts.say(Level::Info, "no merge of this task is queued", cx.now);
+    }
+    close(model);
+    out.command(model, Command::CancelMerge { task }, Expect::Plain(None), cx);
 }
 
 /// Goes from the dialog to the diff.

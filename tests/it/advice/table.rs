@@ -342,4 +342,8 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "engine_cli.rs::a_run_returns_2_and_the_question_when_it_waits_and_the_command_it_names_answers",
         &[("cli/asks.rs", "mxd answer {} TEXT{}")],
     ),
+    (
+        "engine_work/merge_queue.rs::a_queued_merge_is_kept_by_a_quit_and_cancelled_by_what_is_said",
+        &[("cli/outcome.rs", "mxd merge {} --cancel")],
+    ),
 ];

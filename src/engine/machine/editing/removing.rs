@@ -14,6 +14,7 @@ use crate::model::event::{Body, HeadMoved, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
 use crate::model::message::TreeAction;
 use crate::model::task::{Recurring, Status};
+use crate::model::work::DequeueReason;
 
 impl Machine {
     /// Refuses what must not happen while an agent is at work in the subtree.
@@ -186,10 +187,12 @@ impl Machine {
         self.let_go(now, &[task]);
     }
 
-    /// Returns what takes back everything that waits in a session: for the person, and for the agent.
-    fn unread_and_unanswered(&self, task: TaskId, reason: &str) -> Vec<Body> {
+    /// Returns what takes back everything that waits in a session: for the person, for the agent, and for a merge.
+    fn unread_and_unanswered(&mut self, task: TaskId, reason: &str) -> Vec<Body> {
+        let queued = self.take_queued_merge(task, DequeueReason::TaskChanged);
         let Some(life) = self.lives.get(&task) else { return Vec::new() };
         let mut bodies = withdraw_asks(life, reason);
+        bodies.extend(queued);
         let unread: Vec<_> = life.state.messages.iter().map(|message| message.id).collect();
         if !unread.is_empty() {
             bodies.push(MessagesWithdrawn { ids: unread }.into());
@@ -238,6 +241,7 @@ impl Machine {
         if matches!(edit.what, What::NewRound) {
             let mut bodies =
                 self.lives.get(&task).map(|life| withdraw_asks(life, "a new round begins")).unwrap_or_default();
+            bodies.extend(self.take_queued_merge(task, DequeueReason::TaskChanged));
             let (to, from, reason) = (None, None, MoveReason::Rewind);
             bodies.push(HeadMoved { to, from, reason, carry: Box::default() }.into());
             let next = edit.goes_on_with(What::NewRoundTree);

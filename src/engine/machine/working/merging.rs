@@ -1,5 +1,5 @@
 //! Merges of a task's work and the way back, from what is asked to what is said of it. Files are only written while nobody is
-//! at work where the target is checked out.
+//! at work where the target is checked out: until then a merge waits in the queue of [`super::merge_queue`].
 
 use std::path::PathBuf;
 
@@ -8,37 +8,46 @@ use super::conflicts::{self, SHOWN};
 use crate::base::{AskId, Fault, TaskId, Timestamp, text};
 use crate::engine::command::{CommandId, OnConflict, Outcome};
 use crate::engine::machine::slot::Hold;
-use crate::engine::machine::{Job, Machine};
+use crate::engine::machine::{Job, Machine, Pending};
 use crate::engine::review::{Conflict, Goal, How, Landing};
 use crate::model::Answer;
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
 use crate::model::message::Source;
-use crate::model::work::Work;
+use crate::model::work::{DequeueReason, Work};
+
+/// What the user wants of a merge.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine::machine) struct MergeOptions {
+    pub(in crate::engine::machine) into: Goal,
+    pub(in crate::engine::machine) how: How,
+    pub(in crate::engine::machine) conflicts: OnConflict,
+}
 
 /// A merge that was asked for.
 #[derive(Clone, Debug)]
 pub(in crate::engine::machine) struct Merging {
-    pub(super) command: CommandId,
+    /// `None` if it was queued: whoever asked was answered then.
+    pub(super) command: Option<CommandId>,
     pub(super) task: TaskId,
     pub(super) target: String,
-    how: How,
-    conflicts: OnConflict,
+    pub(super) how: How,
+    pub(super) conflicts: OnConflict,
     /// The question that is answered by it.
     pub(super) ask: Option<(AskId, Answer)>,
-    /// Who works where the target is checked out, while files are written there.
-    host: Option<TaskId>,
+    /// Who works where the target is checked out, while nobody may begin there.
+    pub(super) host: Option<TaskId>,
 }
 
 impl Machine {
     pub(in crate::engine::machine) fn merge(
         &mut self,
+        now: Timestamp,
         command: CommandId,
         task: TaskId,
-        into: Goal,
-        how: How,
-        conflicts: OnConflict,
+        options: MergeOptions,
         ask: Option<(AskId, Answer)>,
     ) -> Result<(), Fault> {
+        let MergeOptions { into, how, conflicts } = options;
         self.at_rest(task, "merged")?;
         let spot = self.spot_of(task)?;
         spot.own_branch()?;
@@ -49,47 +58,64 @@ impl Machine {
             )
             .hint("merge or squash instead"));
         }
-        self.host_at_rest(task, &target)?;
-        let merging = Merging { command, task, target: target.clone(), how, conflicts, ask, host: None };
+        let host = self.host_of(task, &target);
+        let merging = Merging { command: Some(command), task, target: target.clone(), how, conflicts, ask, host: None };
+        if self.is_working(host) {
+            // Where no agents are started the queue stands still: whoever asks again in a moment is better off.
+            if self.limits.hold {
+                return Err(self.host_at_work(host, &target));
+            }
+            self.queue_merge(now, merging, host);
+            return Ok(());
+        }
         self.start_job(task, Job::Prepare { spot, target, conflicts }, Waiting::Merge(merging));
         Ok(())
     }
 
-    /// Returns who works where a target is checked out. Refused while they are at work.
-    fn host_at_rest(&self, task: TaskId, target: &str) -> Result<TaskId, Fault> {
+    /// Returns who works where a target is checked out.
+    pub(super) fn host_of(&self, task: TaskId, target: &str) -> TaskId {
         let host = self.tree.ancestors(task).find(|above| above.branch.as_deref() == Some(target));
-        let host = host.map_or(self.tree.root_id(), |above| above.id);
-        if self.is_working(host) {
-            return Err(Fault::user(format!(
-                "{} is at work where {target} is checked out: its files would change under its hands",
-                self.named(host)
-            ))
-            .hint("wait until it rests, or stop it: `mxd stop TASK`"));
-        }
-        Ok(host)
+        host.map_or(self.tree.root_id(), |above| above.id)
+    }
+
+    fn host_at_work(&self, host: TaskId, target: &str) -> Fault {
+        Fault::user(format!(
+            "{} is at work where {target} is checked out: its files would change under its hands",
+            self.named(host)
+        ))
+        .hint("try again when it rests, or stop it first: `mxd stop TASK`")
     }
 
     /// Everything is checked, which may have taken long: files are written next, while nobody works there.
     pub(super) fn prepared(&mut self, now: Timestamp, merging: Merging, commit: String) {
-        let Merging { command, task, how, .. } = merging;
+        let Merging { task, how, .. } = merging;
         let target = merging.target.clone();
-        let ready = self.host_at_rest(task, &target).and_then(|host| Ok((host, self.spot_of(task)?)));
-        match ready {
-            Ok((host, spot)) => {
+        let host = match merging.host {
+            Some(host) => host,
+            None => {
+                let host = self.host_of(task, &target);
+                if self.is_working(host) {
+                    return self.queue_merge(now, merging, host);
+                }
                 self.visit(host);
+                host
+            }
+        };
+        let waiting = Waiting::Merge(Merging { host: Some(host), ..merging });
+        match self.spot_of(task) {
+            Ok(spot) => {
                 let message = self.merge_message(task);
-                let job = Job::Land { spot, target, how, message, commit };
-                self.start_job(task, job, Waiting::Merge(Merging { host: Some(host), ..merging }));
+                self.start_job(task, Job::Land { spot, target, how, message, commit }, waiting);
             }
             Err(fault) => {
-                let fault = Fault { message: format!("nothing was merged: {}", fault.message), ..fault };
-                self.settle_work(now, Some(command), task, Err(fault));
+                self.leave_host(now, &waiting);
+                self.work_failed(now, &waiting, fault);
             }
         }
     }
 
     /// Lets nobody begin where files are being written.
-    fn visit(&mut self, host: TaskId) {
+    pub(super) fn visit(&mut self, host: TaskId) {
         self.life(host).holds.add(Hold::Merge);
     }
 
@@ -116,8 +142,11 @@ impl Machine {
     pub(in crate::engine::machine) fn undo_merge(&mut self, command: CommandId, task: TaskId) -> Result<(), Fault> {
         self.at_rest(task, "changed")?;
         let landing = self.state(task).and_then(|state| state.work.landing.clone());
-        let host = landing.as_ref().map(|landing| self.host_at_rest(task, &landing.target)).transpose()?;
-        if let Some(host) = host {
+        let host = landing.as_ref().map(|landing| self.host_of(task, &landing.target));
+        if let (Some(host), Some(landing)) = (host, &landing) {
+            if self.is_working(host) {
+                return Err(self.host_at_work(host, &landing.target));
+            }
             self.visit(host);
         }
         let undo = landing.map(|landing| landing.undo);
@@ -142,7 +171,7 @@ impl Machine {
         let bodies = vec![Work::Landed { landing }.into()];
         match merging.ask.clone() {
             Some(ask) => self.approve_with(now, merging.command, task, ask, bodies, outcome),
-            None => self.keep_work(task, bodies, Some(merging.command), outcome),
+            None => self.keep_work(task, bodies, merging.command, outcome),
         }
     }
 
@@ -150,7 +179,7 @@ impl Machine {
     pub(in crate::engine::machine) fn approve_with(
         &mut self,
         now: Timestamp,
-        command: CommandId,
+        command: Option<CommandId>,
         task: TaskId,
         (ask, answer): (AskId, Answer),
         mut bodies: Vec<Body>,
@@ -159,7 +188,7 @@ impl Machine {
         bodies.push(AskAnswered { id: ask, answer }.into());
         bodies.push(AskWithdrawn { id: ask, reason: "the work was approved".to_owned() }.into());
         bodies.extend(self.approval(now, task));
-        self.keep_work(task, bodies, Some(command), outcome);
+        self.keep_work(task, bodies, command, outcome);
     }
 
     pub(super) fn conflicted(&mut self, now: Timestamp, merging: &Merging, conflicts: &[Conflict]) {
@@ -176,19 +205,44 @@ impl Machine {
                 ))
                 .hint("let its agent resolve it: `mxd merge TASK --resolve`")
                 .hint("or solve it yourself, in your editor: `mxd merge TASK --edit`");
-                self.settle_work(now, Some(command), task, Err(fault));
+                self.merge_failed(now, merging, fault);
             }
             OnConflict::AskAgent => {
                 self.release(task);
+                let queued: Vec<Body> = self.take_queued_merge(task, DequeueReason::AgentAsked).into_iter().collect();
                 let words = format!(
                     "Your branch is to be merged into {target}, and the two conflict. Run `git merge {target}` in your \
                      worktree, resolve the conflicts so that both sides' intentions hold, check that everything still \
                      works, commit, and call done again.{}",
                     conflicts::about(conflicts)
                 );
-                self.ask_agent(now, command, task, words);
+                self.ask_agent(now, command, task, queued, words);
             }
         }
+    }
+
+    /// The target has everything: an approval that asked for the merge counts all the same.
+    pub(super) fn nothing_to_merge(&mut self, now: Timestamp, merging: Merging) {
+        let Merging { command, task, ask, target, .. } = merging;
+        self.drop_queued_merge(task, DequeueReason::NothingToMerge);
+        let outcome = Outcome::NothingToMerge { target };
+        match ask {
+            Some(ask) => self.approve_with(now, command, task, ask, Vec::new(), outcome),
+            None => self.settle_work(now, command, task, Ok(outcome)),
+        }
+    }
+
+    /// Nothing was merged. Whoever waits is told; if nobody does, the user is.
+    pub(super) fn merge_failed(&mut self, now: Timestamp, merging: &Merging, fault: Fault) {
+        let Merging { command, task, .. } = *merging;
+        let dequeued = self.take_queued_merge(task, DequeueReason::Failed(fault.message.clone()));
+        if let Some(dequeued) = dequeued {
+            self.append(task, vec![dequeued], Pending::Nothing);
+        }
+        if command.is_none() {
+            self.say_merge_failed(task, &fault);
+        }
+        self.settle_work(now, command, task, Err(fault));
     }
 
     /// Lets a task go without looking whether it has something to do: something is about to be said to it.
