@@ -81,6 +81,7 @@ pub fn doing(task: &TaskView) -> String {
         Some(Wait::Task { .. } | Wait::Process { .. }) => return "waits".to_owned(),
         Some(Wait::Stalled { .. }) => return "stuck".to_owned(),
         Some(Wait::Silence { .. }) => return "no answer".to_owned(),
+        None if task.queued_merge.is_some() && !task.is_working() => return "merge waits".to_owned(),
         None => {}
     }
     match (task.node.status, task.activity) {

@@ -87,7 +87,7 @@ fn doing(task: &TaskView, world: &World, cx: &Cx<'_>) -> String {
 /// What stands between the work and its merge.
 fn work(page: &mut Sheet<'_>, task: &TaskView, world: &World, cx: &Cx<'_>) {
     let nothing = task.drift.is_none() && task.clashes.is_empty() && task.receipt.is_none() && task.landing.is_none();
-    if nothing && task.rounds == 0 {
+    if nothing && task.rounds == 0 && task.queued_merge.is_none() {
         return;
     }
     page.heading("work");
@@ -104,6 +104,10 @@ fn work(page: &mut Sheet<'_>, task: &TaskView, world: &World, cx: &Cx<'_>) {
         let verdict = if receipt.passed() { "passed" } else { "failed" };
         let (when, took) = (words::elapsed(receipt.at, cx.now), words::duration(receipt.duration_ms));
         page.line("check", format!("{verdict} {when} ago, took {took}: {}", sanitize::line(&receipt.command)));
+    }
+    if let Some(queued) = &task.queued_merge {
+        let (target, title) = (sanitize::line(&queued.target), world.title(queued.host));
+        page.line("merge", format!("into {target} waits for \"{title}\" to pause"));
     }
     if let Some(landing) = &task.landing {
         let when = words::elapsed(landing.at, cx.now);

@@ -46,6 +46,12 @@ pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
             Role::Muted,
         );
     }
+    if let Some(queued) = model.world.task(merge.task).and_then(|task| task.queued_merge.as_ref()) {
+        page.rows.push(Row::blank());
+        let key = model.key_of(Action::CancelMerge);
+        let (title, target) = (model.world.title(queued.host), sanitize::line(&queued.target));
+        page.say(&format!("Queued: merged into {target} when \"{title}\" pauses; {key} cancels that."), Role::Waiting);
+    }
     if let Some(problem) = &merge.problem {
         page.rows.push(Row::blank());
         // What stands above already is not said a second time: there may be no room for it.

@@ -1,14 +1,17 @@
 use ulid::Ulid;
 
 use crate::base::{EventId, Fault, MessageId, Timestamp, TurnId};
-use crate::engine::command::{Command, Outcome};
+use crate::engine::command::{Command, OnConflict, Outcome};
 use crate::engine::review::{
     Clash, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, Goal, How, Landing,
-    MergePreview, Range, Receipt, RewindPreview, TurnView, Whitespace,
+    MergePreview, QueuedMerge, Range, Receipt, RewindPreview, TurnView, Whitespace,
 };
 use crate::engine::update::Update;
 use crate::model::diff::FileStatus;
+use crate::model::live::Activity;
+use crate::model::task::Status;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::action::Action;
 use crate::ui::review::testing::{answer, files};
 use crate::ui::testing::Screen;
 use crate::ui::{Effect, Msg, Purpose};
@@ -368,6 +371,40 @@ fn the_last_merge_is_taken_back_after_a_yes() {
     assert!(screen.shows("main goes back from 2222222222 to 1111111111."));
     screen.keys("y");
     assert_eq!(screen.commands(), [Command::UndoMerge { task }]);
+}
+
+#[test]
+fn a_queued_merge_is_shown_and_cancelled_where_a_merge_is_offered() {
+    let mut screen = with_branch(120, 40);
+    let (task, host) = (screen.ids().login, screen.ids().root);
+    screen.keys("g c");
+    assert!(screen.shows("no merge of this task is queued"));
+    screen.keys("m");
+    let ready = preview(&screen);
+    previewed(&mut screen, ready);
+    screen.keys("enter");
+    let tag = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Engine { tag, .. } => Some(*tag),
+        _ => None,
+    });
+    let (target, host_title) = ("main".to_owned(), "shop".to_owned());
+    let outcome = Ok(Outcome::MergeQueued { task, target: target.clone(), host, host_title });
+    screen.msg(Msg::Reply { tag: tag.unwrap(), outcome });
+    let key = screen.model.key_of(Action::CancelMerge);
+    assert!(screen.shows(&format!("{key} cancels it")), "{}", screen.text());
+    let (how, conflicts) = (How::Merge, OnConflict::Refuse);
+    let mut view = screen.model.world.task(task).unwrap().clone();
+    (view.node.status, view.activity) = (Status::Passed, Activity::Idle);
+    view.queued_merge = Some(QueuedMerge { target, host, how, conflicts, at: Timestamp::EPOCH });
+    screen.engine(Update::Task { task: Box::new(view) });
+    assert!(screen.shows("merge waits"), "{}", screen.text());
+    screen.keys("4");
+    assert!(screen.shows("into main waits for"), "{}", screen.text());
+    screen.effects.clear();
+    screen.keys("m");
+    assert!(screen.shows("Queued: merged into main when"), "{}", screen.text());
+    screen.keys("g c");
+    assert_eq!(screen.commands(), [Command::CancelMerge { task }]);
 }
 
 #[test]
