@@ -18,6 +18,7 @@ mod delivering;
 mod editing;
 mod ending;
 mod io;
+mod job;
 mod looking;
 mod reviewing;
 mod rewinding;
@@ -35,9 +36,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use approvals::Approvals;
 pub use io::{
-    AccountOrder, BranchFate, Effect, EffectId, GoBack, Ground, Hook, Input, Job, LaunchFailure, LaunchOrder, Limits,
-    Place, Timer, Unapproved, Went, Worked,
+    AccountOrder, BranchFate, Effect, EffectId, Ground, Hook, Input, LaunchFailure, LaunchOrder, Limits, Place, Timer,
+    Unapproved,
 };
+pub use job::{Foreseen, GoBack, Job, LandResult, Preparation, UndoneLanding, Went, Worked};
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{CommandId, Outcome};
@@ -68,6 +70,8 @@ pub struct Machine {
     tree: Tree,
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
+    /// How many jobs with tasks' work are under way.
+    jobs: usize,
     /// What is to happen when an append, a copy or a clearing is through.
     pending: BTreeMap<EffectId, Pending>,
     /// How messages that are on their way to a session are to be handed over.
@@ -174,8 +178,8 @@ enum Pending {
     },
     Withdrawal(TaskId, CommandId),
     Edit(Box<editing::Continuation>),
-    /// Something that is done with a task's work.
-    Work(Box<working::Waiting>),
+    /// What was done with a task's work.
+    Work(Box<working::Kept>),
     /// An answer about a tool server: it counts once the settings have it.
     Decision(approving::Decision),
     /// A question about something that needs the user's approval.
@@ -200,6 +204,7 @@ impl Machine {
             tree,
             ground,
             lives: BTreeMap::new(),
+            jobs: 0,
             pending: BTreeMap::new(),
             plans: BTreeMap::new(),
             completions: BTreeMap::new(),
@@ -273,7 +278,7 @@ impl Machine {
             Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
             Input::Restored { ticket, result } => self.worktree_restored(now, ticket, result),
             Input::Copied { ticket, result } => self.copied(now, ticket, result),
-            Input::Worked { ticket, result } => self.worked(now, ticket, result),
+            Input::Worked(worked) => self.worked(now, *worked),
             Input::Decided { ticket, result } => self.decided(now, ticket, result),
             Input::ToolsChanged { changes } => {
                 self.ground.changed_tools = changes;

@@ -96,13 +96,13 @@ impl Driver {
                     parts.send(Input::Copied { ticket, result });
                 });
             }
-            Effect::Work { ticket, task, job } => {
+            Effect::Work { task, job } => {
                 let span = tracing::debug_span!("job", %task, job = %Variant(&*job));
                 let work = async move {
                     let begun = Instant::now();
-                    let result = super::working::carry_out(&parts, task, *job).await;
-                    tracing::debug!(result = %Variant(&result), took = ?begun.elapsed());
-                    parts.send(Input::Worked { ticket, result });
+                    let worked = super::working::carry_out(&parts, task, *job).await;
+                    tracing::debug!(result = %Variant(&worked), took = ?begun.elapsed());
+                    parts.send(Input::Worked(Box::new(worked)));
                 };
                 tokio::spawn(work.instrument(span));
             }

@@ -7,9 +7,9 @@ use super::effects::drop_drafts;
 use super::{Parts, verifying};
 use crate::base::{Fault, MessageId, TaskId, TurnId};
 use crate::engine::command::OnConflict;
-use crate::engine::machine::{GoBack, Job, Place, Went, Worked};
+use crate::engine::machine::{Foreseen, GoBack, Job, LandResult, Place, Preparation, UndoneLanding, Went, Worked};
 use crate::engine::reading::{History, Moment, Reader, Spot};
-use crate::engine::review::{Goal, Landing};
+use crate::engine::review::{Goal, Landing, Receipt};
 use crate::git::merge::{self, CheckoutFate, Landed, TookIn};
 use crate::git::snapshot::{FILE_CAP, Snapshot};
 use crate::git::step::step;
@@ -19,31 +19,40 @@ use crate::model::fork::Target;
 use crate::model::message::{Message, Source};
 use crate::model::work::{Aim, Moving, Work};
 
-pub(super) async fn carry_out(parts: &Arc<Parts>, task: TaskId, job: Job) -> Result<Worked, Fault> {
+pub(super) async fn carry_out(parts: &Arc<Parts>, task: TaskId, job: Job) -> Worked {
     match job {
-        Job::Verify(spot) => {
-            let command = spot.verify.clone().unwrap_or_default();
-            verifying::verify(parts, task, worktree(&spot)?, &command).await.map(Worked::Verified)
+        Job::Verify { spot, then } => Worked::Verified { result: verify(parts, task, &spot).await, then },
+        Job::Prepare { spot, target, conflicts, then } => {
+            Worked::Prepared { result: prepare(parts, &spot, &target, conflicts).await, then }
         }
-        Job::Prepare { spot, target, conflicts } => prepare(parts, &spot, &target, conflicts).await,
-        Job::Land { spot, target, how, message, commit } => {
-            let branch = spot.own_branch()?.to_owned();
-            let wanted = merge::Landing { task, branch, target, how, message, seen: Some(commit) };
-            land(parts, wanted).await
+        Job::Land { spot, target, how, message, commit, then } => {
+            let result = match spot.own_branch().map(str::to_owned) {
+                Ok(branch) => {
+                    land(parts, merge::Landing { task, branch, target, how, message, seen: Some(commit) }).await
+                }
+                Err(fault) => Err(fault),
+            };
+            Worked::Landed { result, then }
         }
-        Job::UndoLanding { undo } => undo_landing(parts, task, undo).await,
-        Job::Foresee { branch, target } => {
-            let found = parts.worktrees.preview(&branch, &target).await?;
-            Ok(Worked::Foreseen { behind: found.behind, conflicts: found.conflicts })
+        Job::UndoLanding { undo, then } => Worked::Undone { result: undo_landing(parts, task, undo).await, then },
+        Job::Foresee { branch, target, then } => {
+            let found = parts.worktrees.preview(&branch, &target).await;
+            let result = found.map(|found| Foreseen { behind: found.behind, conflicts: found.conflicts });
+            Worked::Foreseen { result: result.map_err(Fault::from), then }
         }
-        Job::GoBack(back) => go_back(parts, task, back).await.map(Worked::WentBack),
-        Job::Fork { from, at, place, title, description } => {
-            fork(parts, task, &from, at, place, title, description).await.map(|()| Worked::Forked)
+        Job::GoBack { back, then } => Worked::WentBack { result: go_back(parts, task, back).await, then },
+        Job::Fork { from, at, place, title, description, then } => {
+            Worked::Forked { result: fork(parts, task, &from, at, place, title, description).await, then }
         }
         Job::Measure { worktree, base } => {
-            Ok(Worked::Measured(super::watching::measure(parts, &worktree, &base).await))
+            Worked::Measured { task, diff: super::watching::measure(parts, &worktree, &base).await }
         }
     }
+}
+
+async fn verify(parts: &Parts, task: TaskId, spot: &Spot) -> Result<Receipt, Fault> {
+    let command = spot.verify.clone().unwrap_or_default();
+    verifying::verify(parts, task, worktree(spot)?, &command).await
 }
 
 fn reader(parts: &Parts) -> Reader {
@@ -56,7 +65,7 @@ fn worktree(spot: &Spot) -> Result<&Path, Fault> {
 }
 
 /// Finds out whether a merge can be, takes in what the person solved, and runs the check.
-async fn prepare(parts: &Arc<Parts>, spot: &Spot, target: &str, conflicts: OnConflict) -> Result<Worked, Fault> {
+async fn prepare(parts: &Arc<Parts>, spot: &Spot, target: &str, conflicts: OnConflict) -> Result<Preparation, Fault> {
     let goal = if target == spot.above { Goal::Above } else { Goal::Base };
     // What would be refused anyway need not be checked first: a check may take minutes.
     let mut preview = reader(parts).merge_preview(spot, goal).await?;
@@ -64,24 +73,24 @@ async fn prepare(parts: &Arc<Parts>, spot: &Spot, target: &str, conflicts: OnCon
         return Err(Fault::user(format!("nothing was merged: {}", side.reason)));
     }
     if preview.ahead == 0 {
-        return Ok(Worked::NothingToLand);
+        return Ok(Preparation::NothingToLand);
     }
     if conflicts == OnConflict::Solved && !preview.conflicts.is_empty() {
         take_in(parts, spot, target).await?;
         preview = reader(parts).merge_preview(spot, goal).await?;
     }
     if !preview.conflicts.is_empty() {
-        return Ok(Worked::Conflicts(preview.conflicts));
+        return Ok(Preparation::Conflicts(preview.conflicts));
     }
     let mut commit = preview.commit;
     if let Some(command) = &spot.verify {
         let receipt = verifying::checked(parts, spot.task, worktree(spot)?, command).await?;
         if !receipt.passed() {
-            return Ok(Worked::CheckFailed(receipt));
+            return Ok(Preparation::CheckFailed(receipt));
         }
         commit = receipt.commit;
     }
-    Ok(Worked::Prepared { commit })
+    Ok(Preparation::Ready { commit })
 }
 
 /// Takes the target into the task's branch with what the person solved, and tells the agent.
@@ -106,7 +115,7 @@ async fn take_in(parts: &Arc<Parts>, spot: &Spot, target: &str) -> Result<(), Fa
     Ok(())
 }
 
-async fn land(parts: &Arc<Parts>, wanted: merge::Landing) -> Result<Worked, Fault> {
+async fn land(parts: &Arc<Parts>, wanted: merge::Landing) -> Result<LandResult, Fault> {
     let landed = parts.worktrees.land(&wanted).await?;
     step("a merge is about to be said");
     Ok(match landed {
@@ -115,10 +124,10 @@ async fn land(parts: &Arc<Parts>, wanted: merge::Landing) -> Result<Worked, Faul
             drop_drafts(parts, wanted.task).await;
             let (target, how) = (wanted.target, wanted.how);
             let landing = Landing { target, how, from, to, undo, at: parts.clock.now() };
-            Worked::Landed { landing, checkout: followed(checkout) }
+            LandResult::Landed { landing, checkout: followed(checkout) }
         }
-        Landed::Nothing => Worked::NothingToLand,
-        Landed::Conflicts(conflicts) => Worked::Conflicts(conflicts),
+        Landed::Nothing => LandResult::NothingToLand,
+        Landed::Conflicts(conflicts) => LandResult::Conflicts(conflicts),
     })
 }
 
@@ -129,13 +138,13 @@ fn followed(fate: CheckoutFate) -> Option<std::path::PathBuf> {
     }
 }
 
-async fn undo_landing(parts: &Arc<Parts>, task: TaskId, undo: Option<String>) -> Result<Worked, Fault> {
+async fn undo_landing(parts: &Arc<Parts>, task: TaskId, undo: Option<String>) -> Result<UndoneLanding, Fault> {
     let known = parts.worktrees.undoable().await?.into_iter().find(|known| known.task == task);
     let Some(known) = known.filter(|known| undo.as_ref().is_none_or(|undo| *undo == known.undo)) else {
         return Err(Fault::user("there is no merge of this task that could be taken back"));
     };
     let fate = parts.worktrees.undo_landing(task, &known.undo).await?;
-    Ok(Worked::Undone { undo: known.undo, target: known.target, checkout: followed(fate) })
+    Ok(UndoneLanding { undo: known.undo, target: known.target, checkout: followed(fate) })
 }
 
 /// Brings files where they belong and says where the conversation goes. What was there before is kept first, and the

@@ -135,7 +135,7 @@ impl Machine {
                 self.say_what_waited(task);
             }
             Pending::Withdrawal(task, command) => self.withdrawn(now, task, command, Ok(Outcome::Done)),
-            Pending::Work(waiting) => self.work_kept(now, *waiting),
+            Pending::Work(kept) => self.work_kept(now, *kept),
             Pending::Letter(id) => drop(self.plans.remove(&id)),
             Pending::Approval(ask) => drop(self.approving.remove(&ask)),
             Pending::TaskLimit(task, id, fault) => self.task_limit_asked(task, id, fault),
@@ -171,7 +171,7 @@ impl Machine {
             }
             Pending::Withdrawal(task, command) => self.withdrawn(now, task, command, Err(fault())),
             Pending::Edit(edit) => self.go_on_editing(now, *edit, Err(Fault::environment(reason))),
-            Pending::Work(waiting) => self.work_failed(now, &waiting, fault()),
+            Pending::Work(kept) => self.work_not_kept(now, &kept, fault()),
             Pending::Letter(id) => {
                 // Its file is still there: it is taken in when the next one comes, or at the next start.
                 self.plans.remove(&id);

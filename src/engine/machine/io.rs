@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp, TurnId};
+use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::config::recurring::{Facts, PlanChange};
-use crate::engine::command::{Actor, Command, CommandId, OnConflict, Outcome, RestoredWorktree, SetAside};
+use crate::engine::command::{Actor, Command, CommandId, Outcome, RestoredWorktree, SetAside};
 use crate::engine::machine::Approvals;
-use crate::engine::reading::Spot;
+use crate::engine::machine::job::{Job, Worked};
 use crate::engine::recall::Recalled;
-use crate::engine::review::{Conflict, Extent, How, Landing, Receipt};
-use crate::engine::snapshot::DiffStat;
 use crate::engine::update::Notice;
 use crate::model::ask::Approval;
 use crate::model::event::{Body, BudgetScope, Event};
@@ -20,7 +18,6 @@ use crate::model::message::Message;
 use crate::model::run::{Ending, RunCommand};
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
-use crate::model::work::{Aim, Moving, Rewound};
 use crate::model::{Live, Project};
 use crate::tools::mcp::ToolChange;
 
@@ -171,10 +168,7 @@ pub enum Input {
         result: Result<usize, Fault>,
     },
     /// A job with a task's work is done, or could not be.
-    Worked {
-        ticket: EffectId,
-        result: Result<Worked, Fault>,
-    },
+    Worked(Box<Worked>),
     /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
     Recalled {
         ticket: EffectId,
@@ -293,7 +287,6 @@ pub enum Effect {
     },
     /// Do something with a task's work. Answered by [`Input::Worked`].
     Work {
-        ticket: EffectId,
         task: TaskId,
         job: Box<Job>,
     },
@@ -383,116 +376,4 @@ pub struct AccountOrder {
     pub scope: BudgetScope,
     pub limit: MicroUsd,
     pub spent: MicroUsd,
-}
-
-/// Something to be done with a task's work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Job {
-    /// Run its check and keep the receipt.
-    Verify(Spot),
-    /// Find out whether its branch can be brought into another, take in what the person solved, and check it.
-    Prepare {
-        spot: Spot,
-        target: String,
-        conflicts: OnConflict,
-    },
-    /// Bring its branch into another.
-    Land {
-        spot: Spot,
-        target: String,
-        how: How,
-        message: String,
-        /// The commit that was looked at.
-        commit: String,
-    },
-    /// Take a landing back. Nothing: the last one that the repository knows of.
-    UndoLanding {
-        undo: Option<String>,
-    },
-    /// Find out what a merge would be up against.
-    Foresee {
-        branch: String,
-        target: String,
-    },
-    GoBack(GoBack),
-    /// Copy conversation and files into a task that has neither.
-    Fork {
-        from: Spot,
-        at: Option<TurnId>,
-        place: Place,
-        title: String,
-        description: String,
-    },
-    /// Measure how much it changed.
-    Measure {
-        worktree: PathBuf,
-        base: String,
-    },
-}
-
-/// A way back, or forth again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GoBack {
-    pub spot: Spot,
-    pub aim: Aim,
-    pub extent: Extent,
-    /// What is to be said instead of the message that is gone back to.
-    pub words: Option<String>,
-    /// The rewind that is taken back.
-    pub rewound: Option<Rewound>,
-    /// A crash interrupted it: this is what it had begun with.
-    pub begun: Option<Moving>,
-}
-
-/// What came of a job.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it lives for one step")]
-pub enum Worked {
-    Verified(Receipt),
-    /// The branch can be brought into the other one, with this commit.
-    Prepared {
-        commit: String,
-    },
-    /// The check failed, so nothing was landed.
-    CheckFailed(Receipt),
-    Landed {
-        landing: Landing,
-        /// The checkout that has the new files. Nothing: only the branch moved.
-        checkout: Option<PathBuf>,
-    },
-    NothingToLand,
-    Conflicts(Vec<Conflict>),
-    Undone {
-        undo: String,
-        target: String,
-        checkout: Option<PathBuf>,
-    },
-    Foreseen {
-        behind: usize,
-        conflicts: Vec<Conflict>,
-    },
-    WentBack(Went),
-    Forked,
-    Measured(Option<DiffStat>),
-}
-
-/// Where conversation and files went.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Went {
-    /// Where the conversation was.
-    pub head: Option<EventId>,
-    /// The last event that stays.
-    pub event: Option<EventId>,
-    /// The last turn that stays.
-    pub turn: Option<TurnId>,
-    /// The state of the files now: the turn it is kept under, and the tree.
-    pub state: Option<(TurnId, String)>,
-    /// The snapshot of the files before.
-    pub files: Option<TurnId>,
-    /// Where the branch was, if it was moved.
-    pub branch: Option<String>,
-    /// What was read together with the message that was gone back to.
-    pub others: Vec<Message>,
-    /// That message itself.
-    pub message: Option<Message>,
 }

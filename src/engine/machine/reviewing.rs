@@ -5,7 +5,7 @@ use crate::engine::command::{CommandId, OnConflict, Outcome};
 use crate::engine::machine::Life;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::slot::Completion;
-use crate::engine::machine::working::{MergeOptions, Waiting};
+use crate::engine::machine::working::MergeOptions;
 use crate::engine::machine::{Effect, Job, Machine, Pending};
 use crate::engine::review::{Comment, Goal, How, Round};
 use crate::engine::snapshot::DiffStat;
@@ -75,10 +75,7 @@ impl Machine {
         let asked = is_measuring(life) || life.state.asks.get(AskId::from_ulid(exit.ulid())).is_some();
         if !asked && let Some((worktree, base)) = self.worktree_of(task) {
             self.life(task).completion = Completion::Measuring;
-            let ticket = self.number();
-            self.pending.insert(ticket, Pending::Work(Box::new(Waiting::Measure { task })));
-            let job = Box::new(Job::Measure { worktree, base });
-            self.out.push(Effect::Work { ticket, task, job });
+            self.start_job_aside(task, Job::Measure { worktree, base });
         }
         asked || self.lives.get(&task).is_some_and(is_measuring)
     }

@@ -6,7 +6,7 @@ use crate::engine::command::{Actor, Begun, CommandId, Draft, Outcome, Start};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::slot::Hold;
-use crate::engine::machine::working::Waiting;
+use crate::engine::machine::working::Kept;
 use crate::engine::machine::{Effect, GoBack, Job, Machine, Origin, Pending, Went};
 use crate::engine::review::Extent;
 use crate::engine::update::{Level, Notice};
@@ -17,7 +17,7 @@ use crate::model::work::{Aim, DequeueReason, Rewound, Work};
 
 /// A way back that is under way.
 #[derive(Clone, Debug)]
-pub(in crate::engine::machine) struct Return {
+pub struct Return {
     /// Nobody waits for one that is finished after a crash.
     pub(super) command: Option<CommandId>,
     pub(super) task: TaskId,
@@ -31,14 +31,14 @@ pub(in crate::engine::machine) struct Return {
 
 impl Return {
     /// Tells whether the session says that files are going back.
-    pub(super) fn began(&self, machine: &Machine) -> bool {
+    fn began(&self, machine: &Machine) -> bool {
         machine.state(self.task).is_some_and(|state| state.work.moving.is_some())
     }
 }
 
 /// A task that is made to continue another.
 #[derive(Clone, Debug)]
-pub(in crate::engine::machine) struct Forking {
+pub struct Forking {
     pub(super) command: CommandId,
     from: TaskId,
     pub(super) to: TaskId,
@@ -101,7 +101,7 @@ impl Machine {
         let begun = state.and_then(|state| state.work.moving.clone());
         let back = Return { command, task, aim, extent, words: words.clone(), sent: None, status: None };
         let job = GoBack { spot, aim, extent, words, rewound, begun };
-        self.start_job(task, Job::GoBack(job), Waiting::Return(back));
+        self.start_job(task, Job::GoBack { back: job, then: back });
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Machine {
             (None, _) if back.extent == Extent::Files => bodies.extend(self.word_on_files(now, task)),
             (None, _) => {}
         }
-        self.append(task, bodies, Pending::Work(Box::new(Waiting::Return(back))));
+        self.append(task, bodies, Pending::Work(Box::new(Kept::Return(back))));
     }
 
     /// Returns what tells an agent that its files are no longer what it left.
@@ -226,6 +226,14 @@ impl Machine {
         self.append(task, vec![stayed.into()], Pending::Nothing);
     }
 
+    /// It could not go back. What was announced is taken back.
+    pub(super) fn not_gone_back(&mut self, now: Timestamp, back: &Return, fault: Fault) {
+        if back.began(self) {
+            self.stayed(back.task, &fault);
+        }
+        self.settle_work(now, back.command, back.task, Err(fault));
+    }
+
     pub(super) fn fork_at(
         &mut self,
         now: Timestamp,
@@ -268,8 +276,8 @@ impl Machine {
         let (Ok(from), Some(node)) = (self.spot_of(forking.from), self.tree.get(forking.to)) else { return };
         let (title, description) = (node.title.clone(), node.description.clone());
         let Some(place) = self.spot(node) else { return };
-        let job = Job::Fork { from, at: forking.at, place, title, description };
-        self.start_job(forking.to, job, Waiting::Fork(forking));
+        let (to, at) = (forking.to, forking.at);
+        self.start_job(to, Job::Fork { from, at, place, title, description, then: forking });
     }
 
     /// Conversation and files are there: from now on the task stays, whatever happens.

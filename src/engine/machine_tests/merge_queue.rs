@@ -1,4 +1,4 @@
-use super::work::{answer, asleep, conflict, job, landing, merge, receipt};
+use super::work::{Said, answer, asleep, conflict, job, landing, merge, receipt};
 use super::*;
 use crate::engine::command::{OnConflict, StopScope};
 use crate::engine::review::{Extent, Goal, How};
@@ -36,12 +36,12 @@ fn kind(job: &Job) -> &'static str {
 }
 
 fn prepared(rig: &mut Rig) {
-    answer(rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    answer(rig, Ok(Said::Prepared { commit: "c".to_owned() }));
 }
 
 fn landed(rig: &mut Rig) {
     prepared(rig);
-    answer(rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
+    answer(rig, Ok(Said::Landed { landing: landing(), checkout: None }));
 }
 
 fn notices(rig: &Rig) -> Vec<&Notice> {
@@ -75,7 +75,7 @@ fn a_merge_into_a_checkout_where_an_agent_works_is_made_at_its_pause_before_it_g
     assert_eq!(jobs(&rig), [(task, "prepare"), (task, "land")]);
     rig.send(root, "once more");
     assert!(rig.launched().is_empty());
-    answer(&mut rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
+    answer(&mut rig, Ok(Said::Landed { landing: landing(), checkout: None }));
     let view = rig.view(task);
     assert_eq!((view.queued_merge, view.landing), (None, Some(landing())));
     assert_eq!(rig.launched(), [root], "it goes on with what was said meanwhile");
@@ -145,15 +145,15 @@ fn a_second_merge_replaces_the_queued_one() {
     prepared(&mut rig);
     let (_, Job::Land { how, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
     assert_eq!(*how, How::Rebase);
-    answer(&mut rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
+    answer(&mut rig, Ok(Said::Landed { landing: landing(), checkout: None }));
     assert_eq!(jobs(&rig).len(), 2);
 }
 
 #[test]
 fn a_queued_merge_that_fails_leaves_the_queue_with_a_word_and_is_not_tried_again() {
-    let check = || Ok(Worked::CheckFailed(receipt(2)));
+    let check = || Ok(Said::CheckFailed(receipt(2)));
     let failures = [
-        (Ok(Worked::Conflicts(vec![conflict()])), "a.txt"),
+        (Ok(Said::Conflicts(vec![conflict()])), "a.txt"),
         (check(), "exit code 2"),
         (Err(Fault::user("there are changes in the checkout")), "changes in the checkout"),
     ];
@@ -185,13 +185,13 @@ fn a_queued_merge_that_fails_leaves_the_queue_with_a_word_and_is_not_tried_again
 fn conflicts_of_a_queued_merge_go_to_the_agent_and_what_is_there_already_is_not_merged() {
     let (mut rig, root, task) = queued(OnConflict::AskAgent);
     rig.rest(root);
-    answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
+    answer(&mut rig, Ok(Said::Conflicts(vec![conflict()])));
     assert_eq!((dequeued(&rig, task), rig.launched()), (vec![DequeueReason::AgentAsked], vec![task]));
     assert!(rig.messages(task).pop().unwrap().body.contains("git merge main"));
 
     let (mut rig, root, task) = queued(OnConflict::Refuse);
     rig.rest(root);
-    answer(&mut rig, Ok(Worked::NothingToLand));
+    answer(&mut rig, Ok(Said::NothingToLand));
     assert_eq!((dequeued(&rig, task), rig.launched()), (vec![DequeueReason::NothingToMerge], vec![]));
 }
 
@@ -262,7 +262,7 @@ fn what_puts_work_away_or_back_drops_its_queued_merge() {
         rig.command(Command::Stop { scope: StopScope::Task(task) });
         rig.command(edit(task));
         if matches!(edit(task), Command::Rewind { .. }) {
-            answer(&mut rig, Ok(Worked::WentBack(Went::default())));
+            answer(&mut rig, Ok(Said::WentBack(Went::default())));
         } else {
             rig.worktree_done(Ok(()));
         }
@@ -282,7 +282,7 @@ fn an_answer_that_asks_for_a_merge_is_kept_together_with_the_queued_merge() {
     rig.start(root);
     let task = rig.make_busy(root, "Task");
     rig.exit(task, &Exit::DonePassed);
-    answer(&mut rig, Ok(Worked::Measured(None)));
+    answer(&mut rig, Ok(Said::Measured(None)));
     rig.only_ask(task);
     rig.appends = Mood::Sleeps;
     rig.answer(task, 1);

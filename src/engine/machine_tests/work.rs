@@ -19,18 +19,70 @@ pub(super) fn asleep() -> (Rig, TaskId) {
     (rig, task)
 }
 
-/// Returns the last job that the machine wants done, and its number.
-pub(super) fn job(rig: &Rig) -> (EffectId, &Job) {
+/// Returns the last job that the machine wants done, and whose it is.
+pub(super) fn job(rig: &Rig) -> (TaskId, &Job) {
     let mut jobs = rig.effects.iter().rev().filter_map(|effect| match effect {
-        Effect::Work { ticket, job, .. } => Some((*ticket, &**job)),
+        Effect::Work { task, job } => Some((*task, &**job)),
         _ => None,
     });
     jobs.next().expect("a job")
 }
 
-pub(super) fn answer(rig: &mut Rig, result: Result<Worked, Fault>) {
-    let (ticket, _) = job(rig);
-    rig.feed(Input::Worked { ticket, result });
+/// What the driver makes of a job.
+#[derive(Debug)]
+pub(super) enum Said {
+    Prepared { commit: String },
+    CheckFailed(Receipt),
+    Conflicts(Vec<Conflict>),
+    NothingToLand,
+    Landed { landing: Landing, checkout: Option<std::path::PathBuf> },
+    Undone { undo: String, target: String, checkout: Option<std::path::PathBuf> },
+    Foreseen { behind: usize, conflicts: Vec<Conflict> },
+    WentBack(Went),
+    Forked,
+    Measured(Option<DiffStat>),
+}
+
+/// Answers the last job.
+pub(super) fn answer(rig: &mut Rig, result: Result<Said, Fault>) {
+    let (task, job) = job(rig);
+    let worked = match (job.clone(), result) {
+        (Job::Verify { then, .. }, Err(fault)) => Worked::Verified { then, result: Err(fault) },
+        (Job::Prepare { then, .. }, result) => Worked::Prepared {
+            then,
+            result: result.map(|said| match said {
+                Said::Prepared { commit } => Preparation::Ready { commit },
+                Said::CheckFailed(receipt) => Preparation::CheckFailed(receipt),
+                Said::Conflicts(conflicts) => Preparation::Conflicts(conflicts),
+                Said::NothingToLand => Preparation::NothingToLand,
+                other => panic!("a preparation does not say {other:?}"),
+            }),
+        },
+        (Job::Land { then, .. }, result) => Worked::Landed {
+            then,
+            result: result.map(|said| match said {
+                Said::Landed { landing, checkout } => LandResult::Landed { landing, checkout },
+                Said::Conflicts(conflicts) => LandResult::Conflicts(conflicts),
+                Said::NothingToLand => LandResult::NothingToLand,
+                other => panic!("a landing does not say {other:?}"),
+            }),
+        },
+        (Job::UndoLanding { then, .. }, Ok(Said::Undone { undo, target, checkout })) => {
+            Worked::Undone { then, result: Ok(UndoneLanding { undo, target, checkout }) }
+        }
+        (Job::UndoLanding { then, .. }, Err(fault)) => Worked::Undone { then, result: Err(fault) },
+        (Job::Foresee { then, .. }, Ok(Said::Foreseen { behind, conflicts })) => {
+            Worked::Foreseen { then, result: Ok(Foreseen { behind, conflicts }) }
+        }
+        (Job::Foresee { then, .. }, Err(fault)) => Worked::Foreseen { then, result: Err(fault) },
+        (Job::GoBack { then, .. }, Ok(Said::WentBack(went))) => Worked::WentBack { then, result: Ok(went) },
+        (Job::GoBack { then, .. }, Err(fault)) => Worked::WentBack { then, result: Err(fault) },
+        (Job::Fork { then, .. }, Ok(Said::Forked)) => Worked::Forked { then, result: Ok(()) },
+        (Job::Fork { then, .. }, Err(fault)) => Worked::Forked { then, result: Err(fault) },
+        (Job::Measure { .. }, Ok(Said::Measured(diff))) => Worked::Measured { task, diff },
+        (job, said) => panic!("{job:?} does not say {said:?}"),
+    };
+    rig.feed(Input::Worked(Box::new(worked)));
 }
 
 pub(super) fn merge(rig: &mut Rig, task: TaskId, conflicts: OnConflict) -> Option<Result<Outcome, Fault>> {
@@ -74,13 +126,13 @@ fn a_merge_is_kept_in_the_session_before_it_is_answered_and_can_be_undone() {
     let id = rig.last_command();
     let (_, Job::Prepare { target, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
     assert_eq!(target, "main");
-    answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    answer(&mut rig, Ok(Said::Prepared { commit: "c".to_owned() }));
     let (_, Job::Land { target, how, commit, .. }) = job(&rig) else { panic!("{:?}", job(&rig)) };
     assert_eq!((target.as_str(), *how, commit.as_str()), ("main", How::Squash, "c"));
     // Nobody begins to work there meanwhile.
     rig.send(task, "go on");
     assert!(rig.launched().is_empty());
-    answer(&mut rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
+    answer(&mut rig, Ok(Said::Landed { landing: landing(), checkout: None }));
     let merged = Outcome::Merged { task, how: How::Squash, target: "main".to_owned(), checkout: None };
     assert_eq!(rig.reply(id), Some(Ok(merged)));
     assert_eq!(rig.view(task).landing, Some(landing()));
@@ -90,8 +142,8 @@ fn a_merge_is_kept_in_the_session_before_it_is_answered_and_can_be_undone() {
     rig.run_writes(task, vec![Work::Landed { landing: landing() }.into()]);
     rig.command(Command::UndoMerge { task });
     let undo = landing().undo;
-    assert_eq!(job(&rig).1, &Job::UndoLanding { undo: Some(undo.clone()) });
-    answer(&mut rig, Ok(Worked::Undone { undo, target: "main".to_owned(), checkout: None }));
+    assert!(matches!(job(&rig).1, Job::UndoLanding { undo: Some(known), .. } if *known == undo));
+    answer(&mut rig, Ok(Said::Undone { undo, target: "main".to_owned(), checkout: None }));
     assert_eq!(rig.view(task).landing, None);
 }
 
@@ -113,17 +165,17 @@ fn nobody_begins_where_a_merge_is_writing_and_who_began_during_the_check_is_not_
     // The check takes long, and the person has something to say to whoever works where the target is.
     rig.send(root, "work");
     assert_eq!(rig.launched(), [root]);
-    answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    answer(&mut rig, Ok(Said::Prepared { commit: "c".to_owned() }));
     assert!(matches!(rig.reply(id), Some(Ok(Outcome::MergeQueued { .. }))), "{:?}", rig.reply(id));
     assert!(rig.view(task).queued_merge.is_some() && !matches!(job(&rig).1, Job::Land { .. }));
 
     let (mut rig, task) = asleep();
     let root = rig.root();
     merge(&mut rig, task, OnConflict::Refuse);
-    answer(&mut rig, Ok(Worked::Prepared { commit: "c".to_owned() }));
+    answer(&mut rig, Ok(Said::Prepared { commit: "c".to_owned() }));
     rig.send(root, "work");
     assert!(rig.launched().is_empty(), "files are being written there");
-    answer(&mut rig, Ok(Worked::Landed { landing: landing(), checkout: None }));
+    answer(&mut rig, Ok(Said::Landed { landing: landing(), checkout: None }));
     assert_eq!(rig.launched(), [root], "what was said meanwhile is heard now");
 
     let (mut rig, task) = asleep();
@@ -145,7 +197,7 @@ fn what_was_solved_by_hand_is_merged_or_squashed_and_never_rebased() {
     merge(&mut rig, task, OnConflict::Solved);
     let id = rig.last_command();
     assert!(matches!(job(&rig).1, Job::Prepare { conflicts: OnConflict::Solved, .. }));
-    answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
+    answer(&mut rig, Ok(Said::Conflicts(vec![conflict()])));
     assert!(message_of(rig.reply(id)).contains("1 file, such as a.txt"), "the target has gained something else");
 }
 
@@ -154,12 +206,12 @@ fn conflicts_are_refused_or_put_to_the_agent_with_both_sides() {
     let (mut rig, task) = asleep();
     merge(&mut rig, task, OnConflict::Refuse);
     let id = rig.last_command();
-    answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
+    answer(&mut rig, Ok(Said::Conflicts(vec![conflict()])));
     assert!(message_of(rig.reply(id)).contains("1 file, such as a.txt"));
     assert!(rig.launched().is_empty());
 
     merge(&mut rig, task, OnConflict::AskAgent);
-    answer(&mut rig, Ok(Worked::Conflicts(vec![conflict()])));
+    answer(&mut rig, Ok(Said::Conflicts(vec![conflict()])));
     let said = rig.messages(task).pop().unwrap();
     assert_eq!(said.from, Source::User);
     for words in ["git merge main", "a.txt: both made a file", "their side", "my side"] {
@@ -173,7 +225,7 @@ fn a_check_that_fails_stops_a_merge_and_says_why() {
     let (mut rig, task) = asleep();
     merge(&mut rig, task, OnConflict::Refuse);
     let id = rig.last_command();
-    answer(&mut rig, Ok(Worked::CheckFailed(receipt(2))));
+    answer(&mut rig, Ok(Said::CheckFailed(receipt(2))));
     let said = message_of(rig.reply(id));
     assert!(said.contains("`make test` failed with exit code 2") && said.contains("it said so"), "{said}");
     assert!(message_of(rig.command(Command::Verify { task })).contains("nothing says how"));
@@ -183,10 +235,10 @@ fn a_check_that_fails_stops_a_merge_and_says_why() {
 fn catching_up_is_a_wish_of_the_persons_and_costs_nothing_if_there_is_nothing_to_take_in() {
     let (mut rig, task) = asleep();
     rig.command(Command::CatchUp { task });
-    answer(&mut rig, Ok(Worked::Foreseen { behind: 0, conflicts: Vec::new() }));
+    answer(&mut rig, Ok(Said::Foreseen { behind: 0, conflicts: Vec::new() }));
     assert!(rig.launched().is_empty());
     rig.command(Command::CatchUp { task });
-    answer(&mut rig, Ok(Worked::Foreseen { behind: 3, conflicts: vec![conflict()] }));
+    answer(&mut rig, Ok(Said::Foreseen { behind: 3, conflicts: vec![conflict()] }));
     let said = rig.messages(task).pop().unwrap().body;
     assert!(said.contains("3 commits") && said.contains("a.txt"), "{said}");
     assert_eq!(rig.launched(), [task]);
@@ -218,7 +270,7 @@ fn a_rewind_moves_the_head_says_so_and_waits_for_the_person() {
     let head = rig.log(task).last().unwrap().id;
     rig.command(Command::Rewind { task, to: Some(turn), extent: Extent::Both });
     let id = rig.last_command();
-    let (_, Job::GoBack(back)) = job(&rig) else { panic!() };
+    let (_, Job::GoBack { back, .. }) = job(&rig) else { panic!() };
     assert_eq!((back.aim, back.extent), (Aim::After(Some(turn)), Extent::Both));
     let went = Went {
         head: Some(head),
@@ -228,16 +280,16 @@ fn a_rewind_moves_the_head_says_so_and_waits_for_the_person() {
         files: Some(turn),
         ..Went::default()
     };
-    answer(&mut rig, Ok(Worked::WentBack(went.clone())));
+    answer(&mut rig, Ok(Said::WentBack(went.clone())));
     assert_eq!(rig.reply(id), Some(Ok(Outcome::Rewound { task, extent: Extent::Both })));
     let kinds: Vec<&str> = rig.log(task).iter().rev().take(4).map(|event| event.body.kind()).collect();
     assert_eq!(kinds, ["run_ended", "work", "snapshot", "head_moved"]);
     assert!(rig.view(task).can_redo && rig.launched().is_empty());
 
     rig.command(Command::Redo { task });
-    let (_, Job::GoBack(back)) = job(&rig) else { panic!() };
+    let (_, Job::GoBack { back, .. }) = job(&rig) else { panic!() };
     assert_eq!(back.rewound.as_ref().unwrap().head, Some(head));
-    answer(&mut rig, Ok(Worked::WentBack(went)));
+    answer(&mut rig, Ok(Said::WentBack(went)));
     let moved = rig.log(task).iter().rev().find_map(|event| match &event.body {
         Body::HeadMoved(moved) => Some(moved.reason),
         _ => None,
@@ -256,7 +308,7 @@ fn a_message_that_is_said_differently_takes_along_what_was_read_beside_it() {
     let beside = Message { from: Source::Notice, body: "beside".to_owned(), ..first.clone() };
     let card = Message { from: Source::WorkContext, body: "card".to_owned(), ..first.clone() };
     let went = Went { others: vec![beside, card], message: Some(first), ..Went::default() };
-    answer(&mut rig, Ok(Worked::WentBack(went)));
+    answer(&mut rig, Ok(Said::WentBack(went)));
     let unread: Vec<String> = rig.view(task).unread.into_iter().map(|message| message.body).collect();
     assert_eq!(unread, ["beside", "other words"]);
     assert_eq!(rig.launched(), [task]);
@@ -269,7 +321,7 @@ fn a_rewind_that_a_crash_interrupted_is_carried_out_again_and_one_that_fails_is_
     let moving = Moving { aim: Aim::After(None), extent: Extent::Both, files, words: None };
     rig.run_writes(task, vec![Work::Moving { moving: moving.clone() }.into()]);
     rig.crash();
-    let (_, Job::GoBack(back)) = job(&rig) else { panic!() };
+    let (_, Job::GoBack { back, .. }) = job(&rig) else { panic!() };
     assert_eq!((back.aim, back.begun.as_ref()), (Aim::After(None), Some(&moving)));
     answer(&mut rig, Err(Fault::environment("no such disk")));
     assert!(rig.log(task).iter().any(|event| matches!(&event.body, Body::Work(Work::Stayed { .. }))));
@@ -289,7 +341,7 @@ fn work_that_has_to_be_looked_at_counts_when_it_was_whatever_crashes() {
             rig.crash();
         }
         let stat = DiffStat { files: 2, added: 7, removed: 1, dirty: false };
-        answer(&mut rig, Ok(Worked::Measured(Some(stat))));
+        answer(&mut rig, Ok(Said::Measured(Some(stat))));
         let ask = rig.only_ask(task);
         assert_eq!(ask.kind(), AskKind::Review);
         assert!(ask.detail.contains("2 files, +7 -1") && ask.detail.contains("what came of it"), "{}", ask.detail);
@@ -318,7 +370,7 @@ fn a_fork_that_cannot_be_made_leaves_no_task_behind() {
     assert_eq!(rig.tree.all().count(), 2);
     rig.command(Command::Fork { task, at: None, draft, start });
     let id = rig.last_command();
-    answer(&mut rig, Ok(Worked::Forked));
+    answer(&mut rig, Ok(Said::Forked));
     let Some(Ok(Outcome::Created { task: made, .. })) = rig.reply(id) else { panic!("{:?}", rig.reply(id)) };
     assert_eq!(rig.view(made).node.title, "Task (fork)");
     assert_eq!(rig.launched(), [made]);
@@ -339,13 +391,13 @@ fn a_fork_that_a_crash_interrupted_is_undone_and_one_that_is_whole_stays() {
     // The files are there, and the tree does not say so yet.
     rig.command(Command::Fork { task, at: None, draft: draft.clone(), start });
     rig.saves = Mood::Sleeps;
-    answer(&mut rig, Ok(Worked::Forked));
+    answer(&mut rig, Ok(Said::Forked));
     rig.crash();
     rig.worktree_done(Ok(()));
     assert_eq!(rig.tree.all().count(), 2);
 
     rig.command(Command::Fork { task, at: None, draft, start });
-    answer(&mut rig, Ok(Worked::Forked));
+    answer(&mut rig, Ok(Said::Forked));
     rig.crash();
     assert_eq!(rig.tree.all().count(), 3);
     assert!(rig.tree.all().all(|node| !node.half_made));

@@ -5,7 +5,6 @@
 //! once: what fails leaves the queue with a notice. A task whose agent begins to work leaves it, too, because its branch is
 //! about to be something else than what the user decided to merge.
 
-use super::Waiting;
 use super::merging::Merging;
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{CommandId, Outcome};
@@ -115,7 +114,7 @@ impl Machine {
         match self.spot_for(task, &target) {
             Ok(spot) => {
                 self.visit(host);
-                self.start_job(task, Job::Prepare { spot, target, conflicts }, Waiting::Merge(merging));
+                self.start_job(task, Job::Prepare { spot, target, conflicts, then: merging });
                 true
             }
             Err(fault) => {

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use super::Waiting;
 use super::conflicts::{self, SHOWN};
+use super::{Undoing, check_failed};
 use crate::base::{AskId, Fault, TaskId, Timestamp, text};
 use crate::engine::command::{CommandId, OnConflict, Outcome};
 use crate::engine::machine::slot::Hold;
-use crate::engine::machine::{Job, Machine, Pending};
+use crate::engine::machine::{Job, LandResult, Machine, Pending, Preparation};
 use crate::engine::review::{Conflict, Goal, How, Landing};
 use crate::model::Answer;
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
@@ -25,7 +25,7 @@ pub(in crate::engine::machine) struct MergeOptions {
 
 /// A merge that was asked for.
 #[derive(Clone, Debug)]
-pub(in crate::engine::machine) struct Merging {
+pub struct Merging {
     /// `None` if it was queued: whoever asked was answered then.
     pub(super) command: Option<CommandId>,
     pub(super) task: TaskId,
@@ -68,7 +68,7 @@ impl Machine {
             self.queue_merge(now, merging, host);
             return Ok(());
         }
-        self.start_job(task, Job::Prepare { spot, target, conflicts }, Waiting::Merge(merging));
+        self.start_job(task, Job::Prepare { spot, target, conflicts, then: merging });
         Ok(())
     }
 
@@ -86,8 +86,37 @@ impl Machine {
         .hint("try again when it rests, or stop it first: `mxd stop TASK`")
     }
 
+    /// It is known whether a branch can be brought into another. A queued merge holds its host until it is over: nobody
+    /// begins there between the check and the merge.
+    pub(super) fn merge_prepared(&mut self, now: Timestamp, merging: Merging, result: Result<Preparation, Fault>) {
+        if let Ok(Preparation::Ready { commit }) = result {
+            return self.prepared(now, merging, commit);
+        }
+        self.leave_host(now, merging.host);
+        match result {
+            Ok(Preparation::CheckFailed(receipt)) => {
+                let fault = Fault::user(format!("nothing was merged: {}", check_failed(&receipt)));
+                self.merge_failed(now, &merging, fault);
+            }
+            Ok(Preparation::Conflicts(conflicts)) => self.conflicted(now, &merging, &conflicts),
+            Ok(Preparation::NothingToLand | Preparation::Ready { .. }) => self.nothing_to_merge(now, merging),
+            Err(fault) => self.merge_failed(now, &merging, fault),
+        }
+    }
+
+    /// Files were written, or not.
+    pub(super) fn merge_landed(&mut self, now: Timestamp, merging: Merging, result: Result<LandResult, Fault>) {
+        self.leave_host(now, merging.host);
+        match result {
+            Ok(LandResult::Landed { landing, checkout }) => self.landed(now, &merging, landing, checkout),
+            Ok(LandResult::Conflicts(conflicts)) => self.conflicted(now, &merging, &conflicts),
+            Ok(LandResult::NothingToLand) => self.nothing_to_merge(now, merging),
+            Err(fault) => self.merge_failed(now, &merging, fault),
+        }
+    }
+
     /// Everything is checked, which may have taken long: files are written next, while nobody works there.
-    pub(super) fn prepared(&mut self, now: Timestamp, merging: Merging, commit: String) {
+    fn prepared(&mut self, now: Timestamp, merging: Merging, commit: String) {
         let Merging { task, how, .. } = merging;
         let target = merging.target.clone();
         let host = match merging.host {
@@ -101,15 +130,15 @@ impl Machine {
                 host
             }
         };
-        let waiting = Waiting::Merge(Merging { host: Some(host), ..merging });
+        let then = Merging { host: Some(host), ..merging };
         match self.spot_of(task) {
             Ok(spot) => {
                 let message = self.merge_message(task);
-                self.start_job(task, Job::Land { spot, target, how, message, commit }, waiting);
+                self.start_job(task, Job::Land { spot, target, how, message, commit, then });
             }
             Err(fault) => {
-                self.leave_host(now, &waiting);
-                self.work_failed(now, &waiting, fault);
+                self.leave_host(now, then.host);
+                self.merge_failed(now, &then, fault);
             }
         }
     }
@@ -120,15 +149,12 @@ impl Machine {
     }
 
     /// Nothing is written any more where the target is checked out.
-    pub(super) fn leave_host(&mut self, now: Timestamp, waiting: &Waiting) {
-        let (Waiting::Merge(Merging { host: Some(host), .. }) | Waiting::Undo { host: Some(host), .. }) = waiting
-        else {
-            return;
-        };
-        if let Some(life) = self.lives.get_mut(host) {
+    pub(super) fn leave_host(&mut self, now: Timestamp, host: Option<TaskId>) {
+        let Some(host) = host else { return };
+        if let Some(life) = self.lives.get_mut(&host) {
             life.holds.remove(Hold::Merge);
         }
-        self.reconsider(now, *host);
+        self.reconsider(now, host);
     }
 
     /// Returns what the commit of a merge says: the task, and what its agent reported.
@@ -150,7 +176,7 @@ impl Machine {
             self.visit(host);
         }
         let undo = landing.map(|landing| landing.undo);
-        self.start_job(task, Job::UndoLanding { undo }, Waiting::Undo { command, task, host });
+        self.start_job(task, Job::UndoLanding { undo, then: Undoing { command, task, host } });
         Ok(())
     }
 
