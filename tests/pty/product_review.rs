@@ -79,6 +79,8 @@ fn a_change_is_commented_on_seen_again_merged_and_taken_back() {
     let file = world.cwd().join("greeting.txt");
     session.wait_until("the file", || std::fs::read_to_string(&file).is_ok_and(|text| text == "Ahoy, captain\n"));
 
+    // The files are there a moment before the session says so.
+    session.wait_for_text("undo merge");
     session.press("g u");
     session.wait_for_text("Take the merge back?");
     session.press("y");

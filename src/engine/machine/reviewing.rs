@@ -6,7 +6,7 @@ use crate::engine::machine::Life;
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::slot::Completion;
 use crate::engine::machine::working::MergeOptions;
-use crate::engine::machine::{Effect, Job, Machine, Pending};
+use crate::engine::machine::{Job, Machine, Pending};
 use crate::engine::review::{Comment, Goal, How, Round};
 use crate::engine::snapshot::DiffStat;
 use crate::model::ask::{ChoiceId, Subject};

@@ -55,6 +55,7 @@ impl<'w> Busy<'w> {
             choice: Choice::default(),
             budget: None,
             hold: false,
+            backend: None,
             scripted: Some(Arc::new(ScriptedProvider::load(&script, 1.0).unwrap())),
             ids: IdSource::new(clock.clone()),
             clock,
