@@ -327,7 +327,6 @@ impl Run {
                 self.setup.tools.live.send(Live::Retry { attempt, of, until, reason });
             }
             Effect::UseModel { model } => self.use_model(model),
-            Effect::Park => {}
             Effect::Exit(exit) => self.exit = Some(exit),
         }
     }

@@ -466,7 +466,6 @@ impl Machine {
         }
         self.phase = Phase::Parked;
         self.out.push(Effect::Activity(Activity::Idle));
-        self.out.push(Effect::Park);
     }
 
     fn end(&mut self, exit: Exit) {

@@ -241,6 +241,7 @@ impl Machine {
         self.queue.is_empty()
             && self.saves.is_idle()
             && self.pending.is_empty()
+            && self.jobs == 0
             && self.completions.is_empty()
             && self.deferred.is_empty()
             && self.lives.values().all(Life::is_quiet)

@@ -169,7 +169,10 @@ async fn what_a_backend_cannot_do_is_refused_with_its_name() {
     let ask = &shown.task(limited).unwrap().asks[0];
     assert_eq!(ask.kind(), AskKind::LaunchFailed);
     assert!(ask.detail.contains("clerk does not say what its requests cost"), "{ask:?}");
+    assert!(ask.detail.contains("`mxd task edit TASK --budget 0`"), "{ask:?}");
     handle.quit().await;
+    project.mxd(["task", "edit", &limited.to_string(), "--budget", "0"]).ok();
+    assert!(project.node("11")["budget"].is_null(), "{}", project.node("11"));
 }
 
 #[tokio::test]

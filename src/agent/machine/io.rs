@@ -137,8 +137,6 @@ pub enum Effect {
     Retrying { attempt: u32, of: u32, millis: u64, reason: String },
     /// Another model was chosen; it is used from the next [`Effect::Prepare`] on.
     UseModel { model: String },
-    /// Nothing to do until something is heard.
-    Park,
     /// The run is over.
     Exit(Exit),
 }

@@ -82,7 +82,6 @@ fn a_message_wakes_a_sleeper_and_answers_its_yield() {
     let mut bench = begin();
     bench.respond(calling(&[call("y", "yield")]));
     assert_eq!(bench.machine.waits_for(), "message");
-    assert!(bench.effects.contains(&Effect::Park));
     bench.hear(Source::User, "Wake up.");
     assert_eq!(bench.results(), [("y", "Resumed: something was said to you.", false)]);
     assert_eq!(bench.machine.waits_for(), "model");

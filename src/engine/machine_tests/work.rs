@@ -120,6 +120,16 @@ pub(super) fn receipt(exit: i32) -> Receipt {
 }
 
 #[test]
+fn nothing_is_quiet_while_a_job_is_under_way() {
+    let (mut rig, task) = asleep();
+    assert!(rig.machine.is_quiet());
+    merge(&mut rig, task, OnConflict::Refuse);
+    assert!(!rig.machine.is_quiet(), "it is being prepared");
+    answer(&mut rig, Ok(Said::NothingToLand));
+    assert!(rig.machine.is_quiet());
+}
+
+#[test]
 fn a_merge_is_kept_in_the_session_before_it_is_answered_and_can_be_undone() {
     let (mut rig, task) = asleep();
     assert_eq!(merge(&mut rig, task, OnConflict::Refuse), None);

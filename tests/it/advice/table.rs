@@ -191,6 +191,10 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         &[("agent/machine/compacting.rs", "mxd task edit TASK --budget USD")],
     ),
     (
+        "engine_backend.rs::what_a_backend_cannot_do_is_refused_with_its_name",
+        &[("engine/driver/launch.rs", "mxd task edit TASK --budget 0")],
+    ),
+    (
         "advice/work.rs::what_was_sent_is_worked_on_by_what_is_said",
         &[("cli/rewind.rs", "mxd run"), ("cli/say.rs", "mxd run")],
     ),

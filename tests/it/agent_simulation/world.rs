@@ -179,7 +179,7 @@ impl World {
                 }
             }),
             Effect::Exit(_) => self.ended = true,
-            Effect::Activity(_) | Effect::Retrying { .. } | Effect::UseModel { .. } | Effect::Park => {}
+            Effect::Activity(_) | Effect::Retrying { .. } | Effect::UseModel { .. } => {}
         }
     }
 

@@ -156,7 +156,7 @@ impl World {
             Effect::Activity(activity) => {
                 self.inbox.push_back(machine::Input::Live { task, live: Live::Activity { activity } });
             }
-            Effect::Retrying { .. } | Effect::UseModel { .. } | Effect::Park => {}
+            Effect::Retrying { .. } | Effect::UseModel { .. } => {}
             Effect::Exit(exit) => self.end_run(task, Ok(Ending::Exited(exit))),
         }
     }
