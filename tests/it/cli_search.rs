@@ -68,7 +68,7 @@ fn however_often_it_is_killed_everything_is_found_once() {
     project.plant(&root, &[]);
     let store = project.store();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let words = "lorem ipsum dolor sit amet ".repeat(2_000);
+    let words = "lorem ipsum dolor sit amet ".repeat(600);
     for number in 0..60 {
         let bodies =
             (0..10).map(|part| AssistantText { text: format!("needle {number} {part} {words}") }.into()).collect();

@@ -15,6 +15,8 @@ use mxd::store::writer::Options;
 use mxd::store::{Blobs, Digests, Disk, Durability, Sessions, Store};
 use proptest::prelude::*;
 
+use crate::support::store::cases;
+
 /// A session as the store writes it.
 fn written(folder: &Path, task: TaskId, ids: &IdSource) -> Vec<u8> {
     let options = Options {
@@ -84,7 +86,7 @@ fn harmed(mut bytes: Vec<u8>, harms: &[Harm]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(80), ..ProptestConfig::default() })]
 
     #[test]
     fn a_session_with_any_damage_is_read_the_same_by_everybody_and_never_changed(harms in prop::collection::vec(harm(), 1..5)) {

@@ -146,7 +146,7 @@ async fn broken_and_slow_servers_do_not_keep_the_good_ones_waiting() {
         })
     };
     let started = Instant::now();
-    let servers = Servers::new(entries, |options| options.limits.wait = Duration::from_secs(10)).await;
+    let servers = Servers::new(entries, |options| options.limits.wait = Duration::from_secs(5)).await;
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert_eq!(servers.call("echo", json!({"text": "hi"})).await.text, "hi");
     let why = |name: &str| {
@@ -156,7 +156,7 @@ async fn broken_and_slow_servers_do_not_keep_the_good_ones_waiting() {
     };
     assert!(why("crash").contains("It ended before it was ready (exit code 3)."), "{}", why("crash"));
     assert!(why("crash").contains("cannot find my configuration"), "{}", why("crash"));
-    assert!(why("mute").contains("It was not ready within 10 s. It goes on starting"), "{}", why("mute"));
+    assert!(why("mute").contains("It was not ready within 5 s. It goes on starting"), "{}", why("mute"));
     assert!(why("absent").contains("\"no-such-program-anywhere\" was not found"), "{}", why("absent"));
     assert!(why("nowhere").contains("does not exist or is not a folder"), "{}", why("nowhere"));
     assert!(why("refused").contains("could not be reached"), "{}", why("refused"));

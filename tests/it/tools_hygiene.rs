@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mxd::process::environment::RUN_MARKER;
 use mxd::process::{self, Spec, table};
-use mxd::tools::{Tokens, execute};
+use mxd::tools::{Reply, Tokens, execute};
 use serde_json::json;
 
 use crate::tools_support::{Bench, runs, tool_use, until};
@@ -50,31 +50,35 @@ async fn of_two_hundred_cancelled_commands_nothing_survives() {
     let watcher = {
         let (mark, most, over) = (mark.clone(), Arc::clone(&most), Arc::clone(&over));
         std::thread::spawn(move || {
+            // Seen often enough to count them, and seldom enough to leave the machine to them.
             while !over.load(Ordering::Relaxed) {
                 most.fetch_max(marked(&mark).len(), Ordering::Relaxed);
+                std::thread::sleep(std::time::Duration::from_millis(20));
             }
         })
     };
     let mut state = 7_u64;
-    for round in 0..10 {
-        let mut running = tokio::task::JoinSet::new();
-        for n in 0..20 {
-            let tokens = Tokens::default();
-            let mut context = bench.context.clone();
-            context.tokens = tokens.clone();
-            let call = tool_use("bash", &json!({ "command": scripts[(round * 20 + n) % scripts.len()] }));
-            running.spawn(async move { execute(&call, &context).await });
-            // Not a wait for anything: the moment of the cancel is what is random.
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let delay = std::time::Duration::from_micros((state >> 33) % 60_000);
-            tokio::spawn(async move {
-                tokio::time::sleep(delay).await;
-                tokens.interrupt.cancel();
-            });
+    let mut running = tokio::task::JoinSet::<Reply>::new();
+    for number in 0..200 {
+        // Twenty at once. Some are deaf and only go when they are killed; the others do not wait for those.
+        if running.len() == 20 {
+            assert!(running.join_next().await.unwrap().unwrap().is_error);
         }
-        while let Some(reply) = running.join_next().await {
-            assert!(reply.unwrap().is_error);
-        }
+        let tokens = Tokens::default();
+        let mut context = bench.context.clone();
+        context.tokens = tokens.clone();
+        let call = tool_use("bash", &json!({ "command": scripts[number % scripts.len()] }));
+        running.spawn(async move { execute(&call, &context).await });
+        // Not a wait for anything: the moment of the cancel is what is random.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let delay = std::time::Duration::from_micros((state >> 33) % 60_000);
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            tokens.interrupt.cancel();
+        });
+    }
+    while let Some(reply) = running.join_next().await {
+        assert!(reply.unwrap().is_error);
     }
     over.store(true, Ordering::Relaxed);
     watcher.join().unwrap();
