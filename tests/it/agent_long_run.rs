@@ -271,7 +271,13 @@ async fn check(wire: Wire, turns: usize, window: u64) {
 }
 
 #[tokio::test]
-async fn killed_at_every_event_a_long_run_sends_the_same_bytes_on_anthropic() {
+async fn killed_at_every_event_a_run_sends_the_same_bytes_on_anthropic() {
+    check(Wire::Anthropic, 60, 7_500).await;
+}
+
+#[tokio::test]
+#[ignore = "a minute; `cargo proof`"]
+async fn proof_killed_at_every_event_a_long_run_sends_the_same_bytes() {
     check(Wire::Anthropic, 300, 7_500).await;
 }
 
@@ -287,8 +293,18 @@ async fn killed_at_every_event_a_run_sends_the_same_bytes_on_chat() {
 
 #[tokio::test]
 async fn killed_while_tools_run_nothing_is_done_twice_and_only_their_results_differ() {
-    let plain = play(Wire::Anthropic, 200, None, Kill::Never).await;
-    let killed = play(Wire::Anthropic, 200, None, Kill::DuringTools(5)).await;
+    check_during_tools(80).await;
+}
+
+#[tokio::test]
+#[ignore = "half a minute; `cargo proof`"]
+async fn proof_killed_while_tools_run_nothing_is_done_twice_in_a_long_run() {
+    check_during_tools(200).await;
+}
+
+async fn check_during_tools(turns: usize) {
+    let plain = play(Wire::Anthropic, turns, None, Kill::Never).await;
+    let killed = play(Wire::Anthropic, turns, None, Kill::DuringTools(5)).await;
     assert_nothing_twice(&killed);
     let compactions =
         |told: &Told| told.log.iter().filter(|event| matches!(event.body, Body::CompactMarker(_))).count();
@@ -299,7 +315,7 @@ async fn killed_while_tools_run_nothing_is_done_twice_and_only_their_results_dif
     let pairs = segments(&plain).into_iter().zip(segments(&killed));
     let interrupted: usize = pairs.map(|(one, other)| interrupted_results(&one, &other)).sum();
     println!("killed {} times while tools ran: {interrupted} results say so, nothing else differs", killed.kills);
-    assert!(interrupted > 60, "only {interrupted} calls were cut short");
+    assert!(interrupted > turns * 3 / 10, "only {interrupted} calls were cut short");
     let repairs = killed.log.iter().filter(|event| matches!(event.body, Body::Repaired(_))).count();
     assert!(repairs > 0 && repairs <= killed.kills);
 }

@@ -8,17 +8,18 @@ mod world;
 
 use world::{Tally, World};
 
-const SEEDS: u64 = 10_000;
+const SEEDS: u64 = 1_000;
+/// How many `cargo proof` plays.
+const MANY_SEEDS: u64 = 10_000;
 const STEPS: u32 = 120;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-#[test]
-fn no_interleaving_of_faults_messages_and_crashes_breaks_a_rule() {
+fn play(usual: u64) {
     let only = number("MXD_SIM_SEED");
-    let seeds = only.map_or(0..number("MXD_SIM_SEEDS").unwrap_or(SEEDS), |seed| seed..seed + 1);
+    let seeds = only.map_or(0..number("MXD_SIM_SEEDS").unwrap_or(usual), |seed| seed..seed + 1);
     let mut total = Tally::default();
     let count = seeds.end - seeds.start;
     for seed in seeds {
@@ -34,4 +35,15 @@ fn no_interleaving_of_faults_messages_and_crashes_breaks_a_rule() {
         // A world in which something never happens proves nothing about it.
         total.assert_everything_happened();
     }
+}
+
+#[test]
+fn no_interleaving_of_faults_messages_and_crashes_breaks_a_rule() {
+    play(SEEDS);
+}
+
+#[test]
+#[ignore = "a minute; `cargo proof`"]
+fn proof_no_interleaving_breaks_a_rule_of_a_run() {
+    play(MANY_SEEDS);
 }

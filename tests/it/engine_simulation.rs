@@ -17,17 +17,18 @@ mod world;
 use tally::Tally;
 use world::World;
 
-const SEEDS: u64 = 1_500;
+const SEEDS: u64 = 400;
+/// How many `cargo proof` plays.
+const MANY_SEEDS: u64 = 7_000;
 const STEPS: u32 = 250;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-#[test]
-fn no_interleaving_of_crashes_faults_and_commands_breaks_a_rule() {
+fn play(usual: u64) {
     let only = number("MXD_SIM_SEED");
-    let seeds = only.map_or(0..number("MXD_SIM_SEEDS").unwrap_or(SEEDS), |seed| seed..seed + 1);
+    let seeds = only.map_or(0..number("MXD_SIM_SEEDS").unwrap_or(usual), |seed| seed..seed + 1);
     let mut total = Tally::default();
     let count = seeds.end - seeds.start;
     for seed in seeds {
@@ -42,4 +43,15 @@ fn no_interleaving_of_crashes_faults_and_commands_breaks_a_rule() {
     if only.is_none() {
         total.assert_everything_happened();
     }
+}
+
+#[test]
+fn no_interleaving_of_crashes_faults_and_commands_breaks_a_rule() {
+    play(SEEDS);
+}
+
+#[test]
+#[ignore = "minutes; `cargo proof`"]
+fn proof_no_interleaving_breaks_a_rule_of_the_orchestrator() {
+    play(MANY_SEEDS);
 }

@@ -94,6 +94,40 @@ fn meddle(folder: &Path, dice: &mut Dice) {
     }
 }
 
+/// Takes snapshots of states that the seeds make, and goes back and forth between them.
+async fn go_back_and_forth(seeds: u64) {
+    for seed in 0..seeds {
+        let mut dice = Dice(seed);
+        let scene = Scene::new();
+        let wanted = scene.made(1).await;
+        let mut states = Vec::new();
+        let mut number = 0;
+        for _ in 0..6 {
+            for _ in 0..=dice.roll(4) {
+                meddle(&wanted.path, &mut dice);
+            }
+            number += 1;
+            states.push((take(&scene, &wanted, number).await.snapshot().clone(), files(&wanted.path)));
+        }
+        fs::write(wanted.path.join("kept.ignored"), "never touched").unwrap();
+        for _ in 0..8 {
+            let (snapshot, expected) = &states[dice.roll(states.len())];
+            number += 1;
+            let before = files(&wanted.path);
+            let done = put_back(&scene, &wanted, number, snapshot).await;
+            let mut now = files(&wanted.path);
+            assert!(now.remove(Path::new("kept.ignored")).is_some(), "seed {seed}");
+            assert_eq!(&now, expected, "seed {seed}");
+            if dice.roll(2) == 0 {
+                number += 1;
+                put_back(&scene, &wanted, number, &done.before).await;
+                assert_eq!(files(&wanted.path), before, "seed {seed}");
+            }
+        }
+        scene.fsck();
+    }
+}
+
 at_home! {
     async fn a_snapshot_holds_tracked_and_untracked_files_and_not_ignored_ones() {
         let scene = Scene::new();
@@ -175,36 +209,12 @@ at_home! {
     }
 
     async fn any_state_comes_back_byte_for_byte_and_the_undo_too() {
-        for seed in 0..6 {
-            let mut dice = Dice(seed);
-            let scene = Scene::new();
-            let wanted = scene.made(1).await;
-            let mut states = Vec::new();
-            let mut number = 0;
-            for _ in 0..6 {
-                for _ in 0..=dice.roll(4) {
-                    meddle(&wanted.path, &mut dice);
-                }
-                number += 1;
-                states.push((take(&scene, &wanted, number).await.snapshot().clone(), files(&wanted.path)));
-            }
-            fs::write(wanted.path.join("kept.ignored"), "never touched").unwrap();
-            for _ in 0..8 {
-                let (snapshot, expected) = &states[dice.roll(states.len())];
-                number += 1;
-                let before = files(&wanted.path);
-                let done = put_back(&scene, &wanted, number, snapshot).await;
-                let mut now = files(&wanted.path);
-                assert!(now.remove(Path::new("kept.ignored")).is_some(), "seed {seed}");
-                assert_eq!(&now, expected, "seed {seed}");
-                if dice.roll(2) == 0 {
-                    number += 1;
-                    put_back(&scene, &wanted, number, &done.before).await;
-                    assert_eq!(files(&wanted.path), before, "seed {seed}");
-                }
-            }
-            scene.fsck();
-        }
+        go_back_and_forth(3).await;
+    }
+
+    #[ignore = "minutes; `cargo proof`"]
+    async fn proof_any_state_comes_back_byte_for_byte_and_the_undo_too() {
+        go_back_and_forth(60).await;
     }
 
     async fn converted_line_endings_come_back_exactly_and_unchanged_files_stay() {

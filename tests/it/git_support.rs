@@ -40,7 +40,7 @@ pub fn run_at_home(test: &str, body: impl Future<Output = ()>) {
     let home = tempfile::tempdir().unwrap();
     let (_, name) = test.split_once("::").unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([name, "--exact", "--nocapture"]).env(AT_HOME, "1").stdin(Stdio::null());
+    command.args([name, "--exact", "--include-ignored", "--nocapture"]).env(AT_HOME, "1").stdin(Stdio::null());
     homely(&mut command, home.path());
     let output = command.output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

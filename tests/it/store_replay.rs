@@ -398,7 +398,7 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(40), ..ProptestConfig::default() })]
 
     #[test]
     fn any_history_is_the_same_live_and_replayed(steps in prop::collection::vec(step(), 1..40)) {

@@ -1,6 +1,7 @@
-//! `kill -9` at every step of a snapshot, a merge, its undoing, a merge with conflicts solved by hand, a rewind, its redoing
-//! and a fork. Not at times: the program passes named points between its steps (`src/git/step.rs`), and is ended at the
-//! first, then at the second, until one run gets through. After each, the next start finishes or undoes what was begun.
+//! `kill -9` at the steps of a snapshot, a merge, its undoing, a merge with conflicts solved by hand, a rewind, its redoing
+//! and a fork. Not at times: the program passes named points between its steps (`src/git/step.rs`), and is ended at one of
+//! them. After each, the next start finishes or undoes what was begun. `cargo test` ends it at every fourth point; the proof at
+//! the end of this file, which needs a debug build, at each of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +16,10 @@ use super::painted;
 use crate::cli_support::{Project, World};
 use crate::engine_support::{agent, bash, done, play, root};
 use crate::git_support::{Kind, files};
+use crate::support::dice::spread;
+
+/// At how many of the steps the program is ended in `cargo test`: one in so many.
+const SOME: usize = 4;
 
 /// Everything there is to a project that must not be lost, or half there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,15 +56,39 @@ impl<'w> Bench<'w> {
                 &project.path,
                 &["for-each-ref", "--format=%(refname) %(tree)", "refs/heads/main", "refs/heads/mxd"],
             ),
-            changed: git(&project.path, &["status", "--porcelain"]) + "|" + &git(&worktree, &["status", "--porcelain"]),
+            changed: self.changed(),
             turns: super::turns(project, title).len(),
             tasks: project.tasks().len(),
         }
     }
 
+    /// Returns what is changed or staged in the base and in the worktree.
+    fn changed(&self) -> String {
+        let Project { world, path, .. } = &self.project;
+        [path, &self.project.worktree(self.title)].map(|folder| world.git(folder, ["status", "--porcelain"])).join("|")
+    }
+
+    /// Runs a command to its end. Returns the steps that it passed.
+    fn run_through(&self, args: &[&str]) -> Vec<String> {
+        assert_eq!(self.run(args, usize::MAX), None);
+        fs::read_to_string(self.passed()).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Restores what was kept and runs a command that is ended at its `number`-th step, of which it has as many. Returns its
+    /// name.
+    fn run_again(&self, args: &[&str], number: usize) -> String {
+        self.restore();
+        self.run(args, number).unwrap_or_else(|| panic!("{args:?} did not come to step {number}"))
+    }
+
+    /// Names the file with the steps that the last command passed.
+    fn passed(&self) -> PathBuf {
+        self.project.world.root().join("steps")
+    }
+
     /// Runs a command that is ended at its `number`-th step. Tells at which, or that it got through.
     fn run(&self, args: &[&str], number: usize) -> Option<String> {
-        let passed = self.project.world.root().join("steps");
+        let passed = self.passed();
         let _ = fs::remove_file(&passed);
         let mut command = self.project.world.mxd_command(&self.project.path);
         command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
@@ -84,8 +113,7 @@ impl<'w> Bench<'w> {
         world.git(path, ["fsck", "--strict", "--no-dangling"]);
         assert_eq!(world.git(path, ["for-each-ref", "refs/mxd/pending"]), "", "nothing is left half done: {at}");
         for folder in [path, &self.project.worktree(self.title)] {
-            let git_dir = PathBuf::from(world.git(folder, ["rev-parse", "--absolute-git-dir"]));
-            assert!(!git_dir.join("index.lock").exists(), "{at}");
+            assert!(!git_dir(folder).join("index.lock").exists(), "{at}");
         }
     }
 
@@ -110,22 +138,19 @@ impl<'w> Bench<'w> {
         assert!(command.args(["-a", "app", "data"]).arg(to).status().unwrap().success());
     }
 
-    /// Ends `forth` at each of its steps. After each, things are as before or as after, and where they are as after, `back`
-    /// takes them back. Returns the steps; `forth` has been done by then.
-    fn at_each_step(&self, forth: &[&str], back: &[&str]) -> Vec<String> {
+    /// Ends `forth` at one of `of` of its steps. After each, things are as before or as after, and where they are as after,
+    /// `back` takes them back. Returns all steps; `forth` has been done by then.
+    fn at_steps(&self, of: usize, forth: &[&str], back: &[&str]) -> Vec<String> {
         self.keep();
         let before = self.state();
-        assert_eq!(self.run(forth, usize::MAX), None);
+        let steps = self.run_through(forth);
         self.start_anew();
         let after = self.state();
         assert_ne!(before, after, "{forth:?} does something");
-        let mut steps = Vec::new();
         let (mut undone, mut finished) = (0, 0);
-        loop {
-            self.restore();
-            let Some(step) = self.run(forth, steps.len() + 1) else { break };
-            steps.push(step);
-            let at = format!("{forth:?} after {steps:?}");
+        for number in spread(steps.len(), of) {
+            self.run_again(forth, number);
+            let at = format!("{forth:?} after {:?}", &steps[..number]);
             self.start_anew();
             self.sound(&at);
             let now = self.state();
@@ -138,41 +163,66 @@ impl<'w> Bench<'w> {
                 assert_eq!(self.state(), before, "{back:?}, {at}");
             }
         }
+        self.restore();
+        assert_eq!(self.run_through(forth), steps);
         self.start_anew();
         assert_eq!(self.state(), after, "{forth:?} gets through in the end");
         let name = [forth[0], forth[2..].first().copied().unwrap_or_default()].join(" ");
-        println!("{name}: killed at {} steps; {undone} times undone, {finished} times finished", steps.len());
+        let kills = undone + finished;
+        println!(
+            "{name}: killed at {kills} of {} steps; {undone} times undone, {finished} times finished",
+            steps.len()
+        );
         steps
     }
 }
 
+/// Returns the git folder of a worktree.
+fn git_dir(worktree: &Path) -> PathBuf {
+    let git = worktree.join(".git");
+    let link = fs::read_to_string(&git).ok();
+    link.map_or(git, |link| PathBuf::from(link.strip_prefix("gitdir: ").unwrap().trim_end()))
+}
+
 #[test]
-fn a_merge_and_its_undoing_are_finished_or_undone_at_every_step() {
+fn a_merge_and_its_undoing_are_finished_or_undone_wherever_they_are_killed() {
+    merge_and_undo(SOME);
+}
+
+fn merge_and_undo(of: usize) {
     let world = World::new();
     let bench = Bench::new(painted(&world), "Painter");
     let id = bench.id.as_str();
-    let merged = bench.at_each_step(&["merge", id], &["merge", id, "--undo"]);
+    let merged = bench.at_steps(of, &["merge", id], &["merge", id, "--undo"]);
     assert!(merged.iter().any(|step| step == "a checkout is about to follow"), "{merged:?}");
     // It is merged now; the way back is killed in the same way.
-    let undone = bench.at_each_step(&["merge", id, "--undo"], &["merge", id]);
+    let undone = bench.at_steps(of, &["merge", id, "--undo"], &["merge", id]);
     assert!(undone.iter().any(|step| step == "a note is about to go"), "{undone:?}");
 }
 
 #[test]
-fn a_rewind_and_its_redoing_are_finished_or_never_happened_at_every_step() {
+fn a_rewind_and_its_redoing_are_finished_or_never_happened_wherever_they_are_killed() {
+    rewind_and_redo(SOME);
+}
+
+fn rewind_and_redo(of: usize) {
     let world = World::new();
     let bench = Bench::new(painted(&world), "Painter");
     let id = bench.id.as_str();
-    let rewound = bench.at_each_step(&["rewind", id, "--to", "1"], &["rewind", id, "--redo"]);
+    let rewound = bench.at_steps(of, &["rewind", id, "--to", "1"], &["rewind", id, "--redo"]);
     for step in ["a rewind is announced", "a file is written and not yet in its place", "a branch is about to go back"]
     {
         assert!(rewound.iter().any(|passed| passed == step), "{step} in {rewound:?}");
     }
-    bench.at_each_step(&["rewind", id, "--redo"], &["rewind", id, "--to", "1"]);
+    bench.at_steps(of, &["rewind", id, "--redo"], &["rewind", id, "--to", "1"]);
 }
 
 #[test]
-fn a_merge_solved_by_hand_is_finished_or_undone_at_every_step() {
+fn a_merge_solved_by_hand_is_finished_or_undone_wherever_it_is_killed() {
+    merge_by_hand(SOME);
+}
+
+fn merge_by_hand(of: usize) {
     let world = World::new();
     let turns = json!([bash("echo task > a.txt && git add -A && git commit -q -m task"), done("passed", "written")]);
     play(&world, json!([root(json!([])), agent("Writer", turns)]));
@@ -188,16 +238,17 @@ fn a_merge_solved_by_hand_is_finished_or_undone_at_every_step() {
     let bench = Bench::new(project, "Writer");
     let worktree = bench.project.worktree("Writer");
     bench.keep();
-    let clean = bench.state().changed;
-    let mut steps = 0;
-    loop {
-        bench.restore();
-        let Some(step) = bench.run(&["merge", &bench.id, "--edit"], steps + 1) else { break };
-        steps += 1;
+    let clean = bench.changed();
+    let merge = ["merge", bench.id.as_str(), "--edit"];
+    let steps = bench.run_through(&merge).len();
+    assert_eq!(fs::read_to_string(bench.project.path.join("a.txt")).unwrap(), "both\n");
+    assert!(steps > 10, "{steps}");
+    let numbers = spread(steps, of);
+    for number in &numbers {
+        let step = bench.run_again(&merge, *number);
         bench.start_anew();
         bench.sound(&step);
-        let now = bench.state();
-        assert_eq!(now.changed, clean, "{step}");
+        assert_eq!(bench.changed(), clean, "{step}");
         let file = |folder: &Path| fs::read_to_string(folder.join("a.txt")).unwrap();
         // The branch takes the base in first; the base follows when that is done, and never without it.
         match (file(&worktree).as_str(), file(&bench.project.path).as_str()) {
@@ -205,43 +256,49 @@ fn a_merge_solved_by_hand_is_finished_or_undone_at_every_step() {
             other => panic!("{step}: {other:?}"),
         }
         // Whatever was done of it, it can be done.
-        assert_eq!(bench.run(&["merge", &bench.id, "--edit"], usize::MAX), None);
+        bench.run_through(&merge);
         assert_eq!(file(&bench.project.path), "both\n", "{step}");
     }
-    assert!(steps > 10, "{steps}");
-    assert_eq!(fs::read_to_string(bench.project.path.join("a.txt")).unwrap(), "both\n");
-    println!("merge --edit: killed at {steps} steps");
+    println!("merge --edit: killed at {} of {steps} steps", numbers.len());
 }
 
 #[test]
-fn a_fork_is_there_as_a_whole_or_not_at_all_at_every_step() {
+fn a_fork_is_there_as_a_whole_or_not_at_all_wherever_it_is_killed() {
+    fork(SOME);
+}
+
+fn fork(of: usize) {
     let world = World::new();
     let bench = Bench::new(painted(&world), "Painter");
     let fork = ["fork", &bench.id, "--at", "1", "--title", "Copy", "--later"];
     bench.keep();
     let before = bench.state();
-    assert_eq!(bench.run(&fork, usize::MAX), None);
+    let steps = bench.run_through(&fork);
     let whole = (files(&bench.project.worktree("Copy")), super::turns(&bench.project, "Copy").len());
-    let mut steps = Vec::new();
-    loop {
-        bench.restore();
-        let Some(step) = bench.run(&fork, steps.len() + 1) else { break };
-        steps.push(step);
+    let numbers = spread(steps.len(), of);
+    for number in &numbers {
+        let step = bench.run_again(&fork, *number);
         bench.start_anew();
-        bench.sound(&format!("{steps:?}"));
+        bench.sound(&step);
         // Nobody was told that it is there, and nothing of it is.
-        assert_eq!(bench.state(), before, "{steps:?}");
+        assert_eq!(bench.state(), before, "{step}");
     }
+    bench.restore();
+    bench.run_through(&fork);
     bench.start_anew();
     assert_eq!((files(&bench.project.worktree("Copy")), super::turns(&bench.project, "Copy").len()), whole);
     for step in ["a conversation is copied", "the worktree of a fork is made", "a fork is whole"] {
         assert!(steps.iter().any(|passed| passed == step), "{step} in {steps:?}");
     }
-    println!("fork: killed at {} steps, {} times undone", steps.len(), steps.len());
+    println!("fork: killed at {} of {} steps, each time undone", numbers.len(), steps.len());
 }
 
 #[test]
-fn a_run_killed_at_every_step_of_its_snapshots_loses_nothing() {
+fn a_run_killed_anywhere_in_its_snapshots_loses_nothing() {
+    snapshots(SOME);
+}
+
+fn snapshots(of: usize) {
     let world = World::new();
     let turns = json!([
         bash("echo one > a.txt; printf '\\377' > \"$(printf 'n\\377')\""),
@@ -253,10 +310,10 @@ fn a_run_killed_at_every_step_of_its_snapshots_loses_nothing() {
     project.new_task("Painter");
     let bench = Bench::new(project, "Painter");
     bench.keep();
-    let mut steps = Vec::new();
-    loop {
-        bench.restore();
-        let Some(step) = bench.run(&["run"], steps.len() + 1) else { break };
+    let steps = bench.run_through(&["run"]);
+    let numbers = spread(steps.len(), of);
+    for number in &numbers {
+        let step = bench.run_again(&["run"], *number);
         let ran = bench.project.run([]);
         assert!(matches!(ran.code, 0 | 2), "{step}: {ran:?}");
         let worktree = bench.project.worktree("Painter");
@@ -272,8 +329,19 @@ fn a_run_killed_at_every_step_of_its_snapshots_loses_nothing() {
         assert!(!worktree.join("a.txt").exists() && !worktree.join("b.txt").exists(), "{step}");
         bench.project.mxd(["rewind", &bench.id, "--redo"]).ok();
         assert_eq!((files(&worktree), world.git(&worktree, ["rev-parse", "HEAD"])), now, "{step}");
-        steps.push(step);
     }
     assert!(steps.iter().filter(|step| *step == "a snapshot is written").count() > 2, "{steps:?}");
-    println!("snapshots of a run: killed at {} steps", steps.len());
+    println!("snapshots of a run: killed at {} of {} steps", numbers.len(), steps.len());
+}
+
+/// In a release build the program has no steps to be ended at.
+#[test]
+#[cfg(debug_assertions)]
+#[ignore = "minutes; `cargo proof-steps`"]
+fn proof_steps_all_of_them_are_finished_or_undone() {
+    merge_and_undo(1);
+    rewind_and_redo(1);
+    merge_by_hand(1);
+    fork(1);
+    snapshots(1);
 }

@@ -34,6 +34,13 @@ pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
+/// Returns the numbers from 1 to `last` that a proof tries: every `step`-th, beginning where the seed says, and always the
+/// first and the last. A `step` of 1 returns all of them.
+pub fn spread(last: usize, step: usize) -> Vec<usize> {
+    let offset = usize::try_from(Dice::new(number("MXD_SEED", 1)).below(step as u64)).unwrap();
+    (1..=last).filter(|number| *number == 1 || *number == last || number % step == offset).collect()
+}
+
 /// Returns a seed that nobody has tried, or the one in `MXD_SEED`, and says it: with it the test is played again.
 pub fn fresh_seed(test: &str) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
