@@ -19,6 +19,8 @@ use mxd::store::tree_file::TreeFile;
 use mxd::store::writer::Options;
 use mxd::store::{Durability, Store};
 
+use crate::support::scratch;
+
 /// A temporary machine.
 pub struct World {
     folder: tempfile::TempDir,
@@ -68,6 +70,11 @@ pub fn hinted_commands(err: &str) -> Vec<String> {
 
 impl World {
     pub fn new() -> Self {
+        Self::below(&scratch::folder())
+    }
+
+    /// A machine whose files are where those of a user are: what is saved goes to a disk.
+    pub fn on_disk() -> Self {
         Self::below(&std::env::temp_dir())
     }
 

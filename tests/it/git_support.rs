@@ -16,6 +16,8 @@ use mxd::base::TaskId;
 use mxd::git::{BranchFate, Removal, Start, Wanted, Worktrees, branch};
 use ulid::Ulid;
 
+use crate::support::scratch;
+
 /// Set in the process that has its own home.
 const AT_HOME: &str = "GIT_TEST_AT_HOME";
 
@@ -98,7 +100,7 @@ impl Scene {
     }
 
     pub fn empty() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(scratch::folder()).unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (top, data) = (root.join("repo"), root.join("data"));
         fs::create_dir(&top).unwrap();

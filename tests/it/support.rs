@@ -8,6 +8,8 @@ pub mod meddler;
 #[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
 pub mod mock;
 #[cfg(test)]
+pub mod scratch;
+#[cfg(test)]
 pub mod sim_disk;
 #[cfg(test)]
 #[allow(dead_code, unused_imports, reason = "each test takes what it needs")]

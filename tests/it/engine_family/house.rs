@@ -55,7 +55,7 @@ pub struct Session {
 impl House {
     /// A project whose models follow the script that is made for its ledger.
     pub fn new(script: impl FnOnce(&str) -> Script) -> Self {
-        Self::within(World::new(), script)
+        Self::within(World::on_disk(), script)
     }
 
     pub fn within(world: World, script: impl FnOnce(&str) -> Script) -> Self {

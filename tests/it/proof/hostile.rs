@@ -110,7 +110,7 @@ fn project(world: &World) -> Project<'_> {
 
 #[test]
 fn nothing_that_anybody_wrote_steers_a_terminal_or_is_taken_for_another() {
-    let world = World::new();
+    let world = World::on_disk();
     let project = project(&world);
     let ran = project.run([poisoned("Build it.").replace('\0', "").as_str()]);
     assert_said_harmlessly(&["run"], &ran);

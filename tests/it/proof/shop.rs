@@ -124,7 +124,7 @@ pub struct Death {
 
 impl Shop {
     pub fn open() -> Self {
-        Self::within(World::new())
+        Self::within(World::on_disk())
     }
 
     pub fn within(world: World) -> Self {

@@ -54,7 +54,7 @@ fn size_below(folder: &Path) -> u64 {
 
 #[test]
 fn a_flood_fills_neither_the_session_nor_the_disk() {
-    let world = World::new();
+    let world = World::on_disk();
     let project = worked(&world, vec![bash("yes flood | head -c 100000000")]);
     let session = fs::metadata(project.folder.session(project.id(TITLE).parse().unwrap())).unwrap().len();
     let (text, is_error) = &results(&project)[0];
@@ -67,7 +67,7 @@ fn a_flood_fills_neither_the_session_nor_the_disk() {
 
 #[test]
 fn what_hangs_goes_to_the_background_and_ends_with_its_task() {
-    let world = World::new();
+    let world = World::on_disk();
     let hang = call("bash", json!({ "command": "echo begun; sleep 1000", "timeout_seconds": 1 }));
     let project = worked(&world, vec![hang]);
     assert!(results(&project)[0].0.contains("background"), "{:?}", results(&project));
@@ -75,7 +75,7 @@ fn what_hangs_goes_to_the_background_and_ends_with_its_task() {
 
 #[test]
 fn what_forks_detaches_and_ignores_signals_ends_with_its_task() {
-    let world = World::new();
+    let world = World::on_disk();
     let fork = "for n in $(seq 30); do (sleep 500 > /dev/null 2>&1 &) ; done; echo forked";
     let detach = "setsid sleep 501 > /dev/null 2>&1 & setsid nohup sh -c 'setsid sleep 502 & sleep 503' > /dev/null 2>&1 & \
                   disown -a; echo detached";
@@ -85,7 +85,7 @@ fn what_forks_detaches_and_ignores_signals_ends_with_its_task() {
 
 #[test]
 fn huge_files_cost_neither_time_nor_space() {
-    let world = World::new();
+    let world = World::on_disk();
     let begun = std::time::Instant::now();
     let turns = vec![
         bash("truncate -s 20G huge.bin; head -c 40000000 /dev/urandom > large.bin; echo two >> a.txt"),
@@ -102,7 +102,7 @@ fn huge_files_cost_neither_time_nor_space() {
 
 #[test]
 fn a_folder_that_is_deleted_under_the_shell_is_left_with_a_word() {
-    let world = World::new();
+    let world = World::on_disk();
     let turns = vec![
         bash("mkdir deep && cd deep && rm -rf \"$PWD\""),
         bash("pwd && echo still here"),
@@ -117,7 +117,7 @@ fn a_folder_that_is_deleted_under_the_shell_is_left_with_a_word() {
 
 #[test]
 fn a_worktree_that_is_deleted_while_its_agent_works_is_made_again_and_committed_work_is_there() {
-    let world = World::new();
+    let world = World::on_disk();
     let turns = vec![
         bash("echo kept > kept.txt && git add -A && git commit -q -m kept && echo lost > lost.txt"),
         bash("rm -rf \"$PWD\""),
@@ -134,7 +134,7 @@ fn a_worktree_that_is_deleted_while_its_agent_works_is_made_again_and_committed_
 
 #[test]
 fn a_branch_that_is_moved_under_its_agent_is_where_it_was_moved_to() {
-    let world = World::new();
+    let world = World::on_disk();
     let turns = vec![
         bash("echo two > a.txt && git commit -qam two && echo three > a.txt && git commit -qam three"),
         // As a force-push of somebody else does it, with the files left as they are.
@@ -150,7 +150,7 @@ fn a_branch_that_is_moved_under_its_agent_is_where_it_was_moved_to() {
 
 #[test]
 fn a_branch_that_is_deleted_or_rewritten_between_two_rounds_is_told_of() {
-    let world = World::new();
+    let world = World::on_disk();
     let project = worked(&world, vec![bash("echo two > a.txt && git commit -qam two")]);
     let branch = project.node(TITLE)["branch"].as_str().unwrap().to_owned();
     world.git(&project.path, ["update-ref", &format!("refs/heads/{branch}"), "main"]);
@@ -166,7 +166,7 @@ fn a_branch_that_is_deleted_or_rewritten_between_two_rounds_is_told_of() {
 
 #[test]
 fn a_lock_that_somebody_left_on_the_index_stops_nobody_for_good() {
-    let world = World::new();
+    let world = World::on_disk();
     let turns = vec![
         bash("echo two > a.txt && git commit -qam two && touch \"$(git rev-parse --git-path index.lock)\""),
         bash("echo three > a.txt; git commit -qam three"),
@@ -190,7 +190,7 @@ fn a_lock_that_somebody_left_on_the_index_stops_nobody_for_good() {
 
 #[test]
 fn collecting_garbage_all_the_while_costs_no_state_that_was_kept() {
-    let world = World::new();
+    let world = World::on_disk();
     let collect = "(while [ -e a.txt ]; do git gc -q; done) > /dev/null 2>&1 &";
     let mut turns = vec![bash(collect)];
     for number in 0..6 {
@@ -212,7 +212,7 @@ fn collecting_garbage_all_the_while_costs_no_state_that_was_kept() {
 
 #[test]
 fn files_that_somebody_else_edits_meanwhile_are_not_written_over_unseen() {
-    let world = World::new();
+    let world = World::on_disk();
     let turns = vec![
         call("read_file", json!({ "files": [{ "path": "a.txt" }] })),
         bash("echo theirs >> a.txt"),
