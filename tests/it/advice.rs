@@ -86,7 +86,7 @@ fn every_test_that_the_table_names_is_there_and_runs_something() {
     for (test, _) in ADVICE {
         let (file, name) = test.split_once("::").unwrap();
         let text = std::fs::read_to_string(top().join("tests/it").join(file)).unwrap();
-        let body = text.split(&format!("\nfn {name}(")).nth(1).unwrap_or_else(|| panic!("there is no test {test}"));
+        let body = text.split(&format!("fn {name}(")).nth(1).unwrap_or_else(|| panic!("there is no test {test}"));
         let body = body.split("\n}\n").next().unwrap();
         let runs = ["obey(", "paste(", "cure(", ".mxd(["].iter().any(|call| body.contains(call));
         assert!(runs, "{test} runs no command");

@@ -46,6 +46,7 @@ mod cli_search;
 mod cli_support;
 #[cfg(test)]
 mod engine_backend;
+#[cfg(test)]
 mod engine_boot;
 #[cfg(test)]
 mod engine_cli;

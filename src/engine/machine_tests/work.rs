@@ -30,6 +30,7 @@ pub(super) fn job(rig: &Rig) -> (TaskId, &Job) {
 
 /// What the driver makes of a job.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it lives for one answer")]
 pub(super) enum Said {
     Prepared { commit: String },
     CheckFailed(Receipt),
