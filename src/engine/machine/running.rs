@@ -70,7 +70,7 @@ impl Machine {
         let Some(state) = self.state(task) else { return false };
         let SessionState { asks, messages, decisions, turns, .. } = state;
         // What the person stopped stays so until somebody speaks, also if a process of its own is gone meanwhile.
-        let stop = turns.last_exit.as_ref().filter(|last| last.exit == Exit::Interrupted(InterruptReason::Stopped));
+        let stop = turns.last_exit.as_ref().filter(|last| is_users_stop(&last.exit));
         let spoken_to =
             |stop: &LastExit| messages.iter().any(|message| state.is_called_by(message) && stop.precedes(message));
         if decisions.is_empty() && stop.is_some_and(|stop| !spoken_to(stop)) {
@@ -281,10 +281,11 @@ impl Machine {
     /// Looks whether a task without a run has something to do.
     pub(super) fn reconsider(&mut self, now: Timestamp, task: TaskId) {
         let Some(life) = self.lives.get(&task).filter(|_| self.owes_work(task)) else { return };
-        // The person said something instead of answering.
+        // The user said something instead of answering, and did not stop the task since.
+        let stop = life.state.turns.last_exit.as_ref().filter(|last| is_users_stop(&last.exit));
         let insists = self.blocking_ask(task).is_some_and(|ask| {
             let mut words = life.state.messages.iter().filter(|message| message.from.is_of_user());
-            words.any(|message| message.id.ulid() > ask.ulid())
+            words.any(|message| message.id.ulid() > ask.ulid() && stop.is_none_or(|stop| stop.precedes(message)))
         });
         self.wake(now, task, if insists { Place::First } else { Place::Last });
     }
@@ -306,6 +307,10 @@ impl Life {
         let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind() == AskKind::SetupHook);
         answers.next_back().map(super::asking::hook).unwrap_or_default()
     }
+}
+
+fn is_users_stop(exit: &Exit) -> bool {
+    *exit == Exit::Interrupted(InterruptReason::Stopped)
 }
 
 /// Returns what takes back everything that waits for the person in a session.

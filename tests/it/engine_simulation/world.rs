@@ -35,6 +35,8 @@ impl Clock for Hand {
 
 pub struct World {
     pub seed: u64,
+    /// `MXD_SIM_TRACE` is set.
+    traced: bool,
     pub dice: Dice,
     pub ids: IdSource,
     clock: Arc<Hand>,
@@ -148,6 +150,7 @@ impl World {
             quitting: false,
             ended: false,
             calm: false,
+            traced: std::env::var_os("MXD_SIM_TRACE").is_some(),
             tally: Tally::default(),
         };
         world.boot();
@@ -216,11 +219,21 @@ impl World {
     pub fn feed(&mut self, input: Input) {
         self.clock.0.fetch_add(1, Ordering::Relaxed);
         rules::before(self, &input);
+        self.trace("in ", &input);
         let effects = self.machine.step(self.now(), input);
+        effects.iter().for_each(|effect| self.trace("out", effect));
         for effect in effects {
             self.perform(effect);
         }
         rules::after(self);
+    }
+
+    /// Shows what the machine is told and what it wants, where a failure is looked into.
+    fn trace(&self, way: &str, what: &dyn std::fmt::Debug) {
+        if self.traced {
+            let shown: String = format!("{what:?}").chars().take(400).collect();
+            println!("{} {way} {shown}", self.now());
+        }
     }
 
     pub fn is_launching(&self, task: TaskId) -> bool {

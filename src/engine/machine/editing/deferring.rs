@@ -21,6 +21,8 @@ pub(in crate::engine::machine) struct Deferred {
     origin: Origin,
     task: TaskId,
     removal: Removal,
+    /// The tasks that are held for it. A move that the disk refuses meanwhile may take one out of the subtree again.
+    held: Vec<TaskId>,
 }
 
 /// What keeps a task from being put away.
@@ -86,7 +88,7 @@ impl Machine {
             }
             self.life(task).holds.add(Hold::Change);
         }
-        self.deferred.push(Deferred { origin, task, removal });
+        self.deferred.push(Deferred { origin, task, removal, held: concerned });
         true
     }
 
@@ -99,8 +101,8 @@ impl Machine {
                 at += 1;
                 continue;
             }
-            let Deferred { origin, task, removal } = self.deferred.remove(at);
-            self.unhold(&concerned);
+            let Deferred { origin, task, removal, held } = self.deferred.remove(at);
+            self.unhold(&held);
             // The task may have been moved meanwhile.
             let allowed = match origin.actor {
                 Actor::Agent(own) => self.check_below(own, task),
@@ -111,10 +113,11 @@ impl Machine {
                 Removal::Reset => self.reset(now, origin, task),
                 Removal::Delete => self.delete(now, origin, task),
             });
-            if let Err(fault) = made {
-                self.refuse(origin, fault);
-                self.let_go(now, &concerned);
-            }
+            let refused = made.map_err(|fault| self.refuse(origin, fault)).is_err();
+            // What the change itself does not hold is free again, and may have been spoken to meanwhile.
+            let is_free = |task: &TaskId| self.lives.get(task).is_some_and(|life| !life.holds.has(Hold::Change));
+            let spared: Vec<TaskId> = held.into_iter().filter(|task| refused || is_free(task)).collect();
+            self.let_go(now, &spared);
         }
     }
 
@@ -128,9 +131,8 @@ impl Machine {
 
     /// Gives up what waits: the program ends.
     pub(in crate::engine::machine) fn drop_deferred(&mut self) {
-        for Deferred { origin, task, removal } in std::mem::take(&mut self.deferred) {
-            let concerned = self.concerned(task, removal);
-            self.unhold(&concerned);
+        for Deferred { origin, held, .. } in std::mem::take(&mut self.deferred) {
+            self.unhold(&held);
             self.refuse(origin, Fault::environment("nothing was changed: Matrix is ending"));
         }
     }
