@@ -214,7 +214,9 @@ impl Machine {
         let goes_on = !life.state.asks.is_empty()
             || !life.state.decisions.is_empty()
             || life.state.messages.iter().any(|message| life.state.is_called_by(message));
-        let verdict = life.state.turns.last_exit.as_ref().and_then(verdict);
+        // What the tree was last told counts: a launch that failed since is a later end than the run's.
+        let recorded = self.tree.get(task).and_then(|node| node.results.last()).map(|round| round.verdict);
+        let verdict = life.state.turns.last_exit.as_ref().and_then(verdict).map(|last| recorded.unwrap_or(last));
         let (Some(verdict), false, Some(Status::InProgress)) = (verdict, goes_on, self.status(task)) else { return };
         if self.declared(task).is_some() {
             return;
