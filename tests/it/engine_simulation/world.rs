@@ -1,8 +1,8 @@
 //! The world around one orchestrator: it plays the driver, and everything that a driver deals with.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use mxd::base::{Clock, IdSource, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
@@ -24,6 +24,9 @@ use super::tally::Tally;
 
 const START: i64 = 1_800_000_000_000;
 
+/// Set `MXD_SIM_TRACE` to see what the machine is told and what it wants.
+static TRACED: LazyLock<bool> = LazyLock::new(|| std::env::var_os("MXD_SIM_TRACE").is_some());
+
 /// A clock that the world moves.
 struct Hand(AtomicI64);
 
@@ -35,8 +38,6 @@ impl Clock for Hand {
 
 pub struct World {
     pub seed: u64,
-    /// `MXD_SIM_TRACE` is set.
-    traced: bool,
     pub dice: Dice,
     pub ids: IdSource,
     clock: Arc<Hand>,
@@ -150,7 +151,6 @@ impl World {
             quitting: false,
             ended: false,
             calm: false,
-            traced: std::env::var_os("MXD_SIM_TRACE").is_some(),
             tally: Tally::default(),
         };
         world.boot();
@@ -230,7 +230,7 @@ impl World {
 
     /// Shows what the machine is told and what it wants, where a failure is looked into.
     fn trace(&self, way: &str, what: &dyn std::fmt::Debug) {
-        if self.traced {
+        if *TRACED {
             let shown: String = format!("{what:?}").chars().take(400).collect();
             println!("{} {way} {shown}", self.now());
         }
