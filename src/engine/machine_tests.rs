@@ -10,6 +10,8 @@ mod asks;
 mod authority;
 #[path = "machine_tests/budget.rs"]
 mod budget;
+#[path = "machine_tests/capability.rs"]
+mod capability;
 #[path = "machine_tests/completions.rs"]
 mod completions;
 #[path = "machine_tests/edits.rs"]

@@ -75,19 +75,28 @@ impl Machine {
         Err(Fault::user(format!("{} cannot {what}", self.backend.name)).hint(instead))
     }
 
-    /// Returns how a message of the user is handed over to a task that is at work. What its backend does not take in the
-    /// middle of a turn waits for the end of it, and the user is told.
+    /// Returns how a message of the user reaches a task that is at work: as wanted, or as soon as its backend can take it. Then
+    /// the user is told.
     pub(super) fn possible_delivery(&mut self, task: TaskId, wanted: Delivery) -> Delivery {
+        let can = self.backend.can;
         let possible = match wanted {
-            Delivery::Steer => self.backend.can.steer,
-            Delivery::Interrupt => self.backend.can.interrupt,
-            Delivery::Next => true,
+            Delivery::Interrupt if can.interrupt => Delivery::Interrupt,
+            Delivery::Interrupt | Delivery::Steer if can.steer => Delivery::Steer,
+            Delivery::Interrupt | Delivery::Steer | Delivery::Next => Delivery::Next,
         };
-        if possible || !self.has_run(task) {
+        if possible == wanted || !self.has_run(task) {
             return wanted;
         }
-        let text = format!("{} takes no messages in the middle of a turn: yours waits for its end", self.backend.name);
+        let name = &self.backend.name;
+        let text = match possible {
+            Delivery::Steer | Delivery::Interrupt => {
+                format!("{name} cannot be interrupted in the middle of a turn: it gets your message at its next step")
+            }
+            Delivery::Next => {
+                format!("{name} takes no messages in the middle of a turn: yours waits until the turn ends")
+            }
+        };
         self.out.push(Effect::Notify(Notice { level: Level::Info, text, task: Some(task) }));
-        Delivery::Next
+        possible
     }
 }
