@@ -54,10 +54,10 @@ use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::{Notice, Update};
 use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
-use crate::model::Project;
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::model::run::RunCommand;
+use crate::model::{Live, Project};
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
 use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
@@ -83,11 +83,14 @@ pub(in crate::engine) enum Incoming {
     /// The store has these, in the order of the disk.
     Kept {
         task: TaskId,
+        /// What the run had shown by then, and nobody was told yet.
+        shown: Vec<Live>,
         events: Vec<Arc<Event>>,
     },
     /// A run shows something: it waits in the buffer.
     Live {
         task: TaskId,
+        batch: u64,
     },
     Command {
         actor: Actor,
@@ -146,7 +149,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) pool: Arc<Pool>,
     pub(in crate::engine) tool_lists: Arc<ToolListFile>,
     pub(in crate::engine) feed: Feed,
-    pub(in crate::engine) live: LiveBuffer,
+    pub(in crate::engine) live: Arc<LiveBuffer>,
     pub(in crate::engine) ids: IdSource,
     pub(in crate::engine) clock: Arc<dyn Clock>,
     pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
@@ -287,7 +290,6 @@ impl Driver {
         match incoming {
             Incoming::Input(input) => {
                 if let Input::RunOver { task, .. } | Input::LaunchFailed { task, .. } = &input {
-                    self.tell_live(*task);
                     self.runs.remove(task);
                     self.heard.remove(task);
                     self.measure(*task);
@@ -300,8 +302,8 @@ impl Driver {
                 self.step(input);
                 decided.into_iter().for_each(|ticket| self.rounds.decided(ticket));
             }
-            Incoming::Kept { task, events } => {
-                self.tell_live(task);
+            Incoming::Kept { task, shown, events } => {
+                self.tell_live(task, shown);
                 self.digesting.moved(task, &events);
                 for event in events {
                     self.parts.feed.tell(&Update::Event { task, event: Arc::clone(&event) });
@@ -309,7 +311,7 @@ impl Driver {
                     self.step(Input::Observed { task, event });
                 }
             }
-            Incoming::Live { task } => self.tell_live(task),
+            Incoming::Live { task, batch } => self.tell_batch(task, batch),
             Incoming::Command { command: Command::Files(command), answer, .. } => self.file_command(command, answer),
             Incoming::Command { actor, command, answer } => {
                 if matches!(command, Command::Quit) {

@@ -81,7 +81,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
 
     let (incoming, inbox) = mpsc::unbounded_channel();
     let (agents, agent_requests) = mpsc::unbounded_channel();
-    let watch_store = incoming.clone();
+    let live = Arc::new(LiveBuffer::default());
+    let (watch_store, shown) = (incoming.clone(), Arc::clone(&live));
     let store_options = StoreOptions {
         disk: Arc::new(RealDisk),
         clock: Arc::clone(&clock),
@@ -94,7 +95,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         },
     };
     let store = Store::start_watched(store_options, move |task, events| {
-        let _ = watch_store.send(Incoming::Kept { task, events: events.to_vec() });
+        let _ = watch_store.send(Incoming::Kept { task, shown: shown.take(task), events: events.to_vec() });
     })?;
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
@@ -183,7 +184,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         pool: Arc::new(pool),
         tool_lists,
         feed: Feed::default(),
-        live: LiveBuffer::default(),
+        live,
         ids,
         clock,
         incoming: incoming.clone(),

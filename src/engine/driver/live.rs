@@ -2,8 +2,7 @@
 //! model or a tool that floods can neither fill the driver's queue nor keep a command waiting behind its text.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Driver, Incoming, Parts};
@@ -18,31 +17,55 @@ const WORD: Duration = Duration::from_secs(1);
 
 /// What waits to be told, by task.
 #[derive(Default)]
-pub(in crate::engine) struct LiveBuffer(Mutex<BTreeMap<TaskId, Vec<Live>>>);
+pub(in crate::engine) struct LiveBuffer(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    batches: BTreeMap<TaskId, Batch>,
+    /// How many batches there have been.
+    numbers: u64,
+}
+
+/// What a run showed since it was last told, or since its session last grew. The driver is called once for it, by number: a
+/// late call must not tell what comes after an event before that event.
+struct Batch {
+    number: u64,
+    pieces: Vec<Live>,
+}
 
 impl LiveBuffer {
-    /// Adds what came. Returns true if nothing waited for this task: then the driver has to be told to look.
-    fn push(&self, task: TaskId, live: Live) -> bool {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting.entry(task) {
-            Entry::Vacant(entry) => {
-                entry.insert(vec![live]);
-                true
-            }
-            Entry::Occupied(mut entry) => {
-                let pieces = entry.get_mut();
-                let rest = match pieces.last_mut() {
-                    Some(last) => last.join(live),
-                    None => Some(live),
-                };
-                pieces.extend(rest);
-                false
-            }
+    /// Adds what came. Returns the number of a new batch: the driver has to be called for it.
+    fn push(&self, task: TaskId, live: Live) -> Option<u64> {
+        let mut waiting = self.lock();
+        if let Some(batch) = waiting.batches.get_mut(&task) {
+            let rest = match batch.pieces.last_mut() {
+                Some(last) => last.join(live),
+                None => Some(live),
+            };
+            batch.pieces.extend(rest);
+            return None;
         }
+        waiting.numbers += 1;
+        let number = waiting.numbers;
+        waiting.batches.insert(task, Batch { number, pieces: vec![live] });
+        Some(number)
     }
 
-    fn take(&self, task: TaskId) -> Vec<Live> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&task).unwrap_or_default()
+    /// Takes what was shown before an event of this task, which the disk has just acknowledged.
+    pub(in crate::engine) fn take(&self, task: TaskId) -> Vec<Live> {
+        self.lock().batches.remove(&task).map(|batch| batch.pieces).unwrap_or_default()
+    }
+
+    /// Takes a batch, unless it went with an event.
+    fn take_batch(&self, task: TaskId, number: u64) -> Vec<Live> {
+        let mut waiting = self.lock();
+        let is_it = waiting.batches.get(&task).is_some_and(|batch| batch.number == number);
+        let batch = if is_it { waiting.batches.remove(&task) } else { None };
+        batch.map(|batch| batch.pieces).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -83,17 +106,22 @@ impl Parts {
         if let Live::OutputChunk { text, .. } = &mut live {
             *text = known_secrets::mask(text).into_owned();
         }
-        if self.live.push(task, live) {
-            let _ = self.incoming.send(Incoming::Live { task });
+        if let Some(batch) = self.live.push(task, live) {
+            let _ = self.incoming.send(Incoming::Live { task, batch });
         }
     }
 }
 
 impl Driver {
-    /// Tells what a run has shown so far. Comes before the events of that task: what they keep was shown first.
-    pub(super) fn tell_live(&mut self, task: TaskId) {
+    /// Tells what a run showed since it was last told.
+    pub(super) fn tell_batch(&mut self, task: TaskId, batch: u64) {
+        let shown = self.parts.live.take_batch(task, batch);
+        self.tell_live(task, shown);
+    }
+
+    pub(super) fn tell_live(&mut self, task: TaskId, shown: Vec<Live>) {
         let now = self.parts.clock.now();
-        for live in self.parts.live.take(task) {
+        for live in shown {
             let concerns = self.heard.entry(task).or_default().concerns_machine(now, &live);
             let update = Update::Live { task, live };
             self.parts.feed.tell(&update);

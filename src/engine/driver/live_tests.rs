@@ -12,11 +12,11 @@ fn task() -> TaskId {
 #[test]
 fn streamed_text_waits_as_one_piece_and_calls_the_driver_once() {
     let (buffer, one, other) = (LiveBuffer::default(), task(), task());
-    let calls: Vec<bool> = (0..1000).map(|_| buffer.push(one, text("x"))).collect();
-    assert_eq!(calls.iter().filter(|called| **called).count(), 1);
-    assert!(buffer.push(other, text("y")), "another task has a place of its own");
-    assert_eq!(buffer.take(one), [text(&"x".repeat(1000))]);
-    assert!(buffer.push(one, text("z")), "once it was taken, the next piece calls again");
+    let calls: Vec<u64> = (0..1000).filter_map(|_| buffer.push(one, text("x"))).collect();
+    let [batch] = calls[..] else { panic!("{calls:?}") };
+    assert!(buffer.push(other, text("y")).is_some(), "another task has a place of its own");
+    assert_eq!(buffer.take_batch(one, batch), [text(&"x".repeat(1000))]);
+    assert!(buffer.push(one, text("z")).is_some(), "once it was taken, the next piece calls again");
 }
 
 #[test]
@@ -26,6 +26,16 @@ fn what_cannot_be_put_together_stays_in_order() {
         buffer.push(task, live);
     }
     assert_eq!(buffer.take(task), [text("a"), Live::Discarded, text("bc")]);
+}
+
+#[test]
+fn what_comes_after_an_event_is_not_told_before_it() {
+    let (buffer, task) = (LiveBuffer::default(), task());
+    let before = buffer.push(task, text("the first response")).unwrap();
+    assert_eq!(buffer.take(task), [text("the first response")], "it goes with the event that keeps it");
+    let after = buffer.push(task, text("the second one")).unwrap();
+    assert_eq!(buffer.take_batch(task, before), [], "the driver comes late for what the event took along");
+    assert_eq!(buffer.take_batch(task, after), [text("the second one")]);
 }
 
 #[test]
