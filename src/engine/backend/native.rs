@@ -21,6 +21,7 @@ use crate::engine::driver::{Parts, Snapshots, notify, refused_by_store};
 use crate::engine::machine::LaunchFailure;
 use crate::model::conversation::Wire;
 use crate::model::event::{CachePolicy, SessionConfig};
+use crate::model::run::RunCommand;
 use crate::model::told_folder;
 use bench::Bench;
 use session::Begun;
@@ -73,7 +74,7 @@ async fn start(parts: Arc<Parts>, chosen: Chosen, mut request: RunRequest) -> Re
     let bench = bench::bench(&parts, &request, promised).await.map_err(LaunchFailure::Refused)?;
     let model = chosen.model.clone();
     let (setup, inbox) = setup(&parts, chosen, bench, request);
-    let run = async move { drive(setup, inbox).await.map_err(|error| Fault::environment(error.to_string())) };
+    let run = async move { drive(setup, inbox).await.map_err(Fault::from) };
     Ok(Started { model, run: run.boxed() })
 }
 
@@ -92,7 +93,7 @@ fn setup(
     chosen: Chosen,
     bench: Bench,
     request: RunRequest,
-) -> (Setup, mpsc::UnboundedReceiver<crate::model::run::RunCommand>) {
+) -> (Setup, mpsc::UnboundedReceiver<RunCommand>) {
     let RunRequest { run, assignment, worktree, mut news, notes, purse, inbox, snapshots, ids, clock, .. } = request;
     let Assignment { order, profile } = assignment.as_ref();
     let node = &order.node;

@@ -77,7 +77,7 @@ impl Driver {
                 tokio::spawn(async move {
                     let wanted = Wanted { task, branch: place.branch, path: place.worktree };
                     let result = parts.worktrees.restore(&wanted).await;
-                    let result = result.map(restored_worktree).map_err(|error| Fault::environment(error.to_string()));
+                    let result = result.map(restored_worktree).map_err(Fault::from);
                     parts.send(Input::Restored { ticket, result });
                 });
             }
@@ -222,7 +222,7 @@ async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) ->
     crate::process::end_marked(crate::process::environment::TASK_MARKER, task.to_string(), crate::process::GRACE).await;
     let bases = vec![place.base, parts.project.base_branch.clone()];
     let removal = Removal { task, path: place.worktree, branch: place.branch, fate, bases };
-    let removed = parts.worktrees.remove(&removal).await.map_err(|error| Fault::environment(error.to_string()))?;
+    let removed = parts.worktrees.remove(&removal).await?;
     let drafts = drop_drafts(parts, task).await.map(|kept| kept.path);
     Ok(SetAside { archived: removed.archive.is_some(), files: removed.aside, drafts })
 }

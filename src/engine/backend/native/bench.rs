@@ -47,10 +47,7 @@ pub(super) async fn bench(
     let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(parts.store.blobs().clone()));
     let limits = Limits::default();
     let checkout = match &order.place {
-        Some(place) => {
-            let checkout = parts.worktrees.checkout(&place.worktree).await;
-            checkout.map_err(|error| Fault::environment(error.to_string()))?
-        }
+        Some(place) => parts.worktrees.checkout(&place.worktree).await?,
         None => parts.worktrees.main().clone(),
     };
     let fence = fence(parts, root, checkout)
