@@ -194,16 +194,18 @@ mod system {
         fs::read(format!("/proc/{pid}/stat")).map_or(true, |stat| tells_no_environment(&stat))
     }
 
-    /// Reads that from the process's line. The kernel's own threads and ended processes never have one; elsewhere the place
-    /// of the environment is zero until it is set up, and an empty one ends where it starts.
+    /// Reads that from the process's line. Kernel threads and ended processes never have an environment. Elsewhere it is empty
+    /// if it ends where it starts, but that also holds for a moment while the kernel lays it out: the code's end is only
+    /// set when that is done, and is 0 or 1 before.
     pub(super) fn tells_no_environment(stat: &[u8]) -> bool {
         const KERNEL_THREAD: u64 = 0x0020_0000;
         let Some(close) = stat.iter().rposition(|byte| *byte == b')') else { return true };
         let fields = String::from_utf8_lossy(&stat[close + 1..]);
         let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
         let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-        let (flags, start, end) = (number(6), number(47), number(48));
-        matches!(fields.first(), Some(&("Z" | "X"))) || flags & KERNEL_THREAD != 0 || (end != 0 && start == end)
+        let (flags, code_end, start, end) = (number(6), number(24), number(47), number(48));
+        let is_laid_out = code_end > 1 && end != 0;
+        matches!(fields.first(), Some(&("Z" | "X"))) || flags & KERNEL_THREAD != 0 || (is_laid_out && start == end)
     }
 
     pub(super) fn signal(pid: i32, start: u64, signal: Signal) -> bool {

@@ -60,15 +60,17 @@ fn our_own_group_and_init_are_never_signalled() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_between_two_programs_is_not_one_without_an_environment() {
-    let stat = |state: &str, flags: u64, start: u64, end: u64| {
-        let skipped = vec!["0"; 40].join(" ");
-        format!("42 (a) {state} 1 42 42 0 -1 {flags} {skipped} {start} {end} 0\n").into_bytes()
+    let stat = |state: &str, flags: u64, code_end: u64, start: u64, end: u64| {
+        let zeros = |count: usize| vec!["0"; count].join(" ");
+        let (before, after) = (zeros(17), zeros(22));
+        format!("42 (a) {state} 1 42 42 0 -1 {flags} {before} {code_end} {after} {start} {end} 0\n").into_bytes()
     };
-    assert!(!system::tells_no_environment(&stat("R", 0, 0, 0)), "it is becoming another program");
-    assert!(!system::tells_no_environment(&stat("S", 0, 4096, 8192)), "it has one by now: read again");
-    assert!(system::tells_no_environment(&stat("S", 0, 4096, 4096)), "started with nothing");
-    assert!(system::tells_no_environment(&stat("Z", 0, 0, 0)), "ended");
-    assert!(system::tells_no_environment(&stat("I", 0x0020_8040, 0, 0)), "a thread of the kernel");
+    assert!(!system::tells_no_environment(&stat("R", 0, 0, 0, 0)), "it is becoming another program");
+    assert!(!system::tells_no_environment(&stat("R", 0, 0, 4096, 4096)), "the environment is being laid out");
+    assert!(!system::tells_no_environment(&stat("S", 0, 1024, 4096, 8192)), "it has one by now: read again");
+    assert!(system::tells_no_environment(&stat("S", 0, 1024, 4096, 4096)), "started with nothing");
+    assert!(system::tells_no_environment(&stat("Z", 0, 0, 0, 0)), "ended");
+    assert!(system::tells_no_environment(&stat("I", 0x0020_8040, 0, 0, 0)), "a thread of the kernel");
     assert!(system::tells_no_environment(b"garbage"));
 }
 
