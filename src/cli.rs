@@ -37,6 +37,7 @@ mod search;
 mod signals;
 mod task;
 mod tree;
+mod viewer;
 mod words;
 mod work;
 

@@ -41,6 +41,6 @@ pub use read::LayerFile;
 pub use reference::{reference, summary};
 pub use schema::schema;
 pub use settings::Settings;
-pub use show::Shown;
+pub use show::{SettingRow, Shown};
 pub use table::{KEYS, Nowhere};
 pub use trust::{Server, ServerState};

@@ -15,17 +15,18 @@ pub mod json_port;
 pub mod leftovers;
 pub mod machine;
 mod model_list;
-mod onlooker;
 pub mod open;
 mod post;
 pub mod profiles;
 pub mod projects;
 pub mod queries;
 pub mod query;
+mod read_only;
 mod reading;
 pub mod recall;
 pub mod review;
 pub mod secrets;
+pub mod settings_files;
 pub mod snapshot;
 #[cfg(test)]
 pub mod staged;
@@ -36,6 +37,6 @@ pub mod update;
 
 pub use driver::models;
 pub use handle::{Handle, Port};
-pub use onlooker::{look_on, refusal};
 pub use open::{Options, load_tree, open};
+pub use read_only::{read_only, refusal};
 pub use reading::{History, Moment, Reader, Spot};

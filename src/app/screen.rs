@@ -8,6 +8,7 @@ mod perform;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use futures::future::{BoxFuture, Shared};
 use jiff::tz::TimeZone;
@@ -28,7 +29,7 @@ use crate::model::Project;
 use crate::term::{Event, Reason, Surroundings, Terminal, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Model, Msg, Purpose, Redraw, Setting};
+use crate::ui::{self, Cx, Model, Msg, Purpose, Redraw};
 use errands::Solve;
 
 pub use opening::{Opened, open};
@@ -36,9 +37,8 @@ pub use opening::{Opened, open};
 /// How many updates of the engine are taken in before the terminal is looked at again.
 const GULP: usize = 512;
 
-/// Writes a setting to the file it belongs to.
-pub type SaveSetting = Arc<dyn Fn(&Setting) -> Result<(), Fault> + Send + Sync>;
-
+/// How long the end waits for a setting that was just changed.
+const LAST_SAVE: Duration = Duration::from_secs(2);
 /// How the program ends when its terminal is gone.
 const TERMINAL_GONE: u8 = 1;
 
@@ -51,8 +51,6 @@ pub struct Options {
     pub key_places: std::collections::BTreeMap<String, String>,
     pub settings: ui::Settings,
     pub notify: Notify,
-    /// Writes a setting where it belongs.
-    pub save_setting: SaveSetting,
     pub clock: Arc<dyn Clock>,
     pub zone: TimeZone,
     pub ids: IdSource,
@@ -127,6 +125,8 @@ struct Screen {
     files: Latest,
     /// Done when everything that was seen so far is kept: what is compared next may be compared with it.
     marked: Shared<BoxFuture<'static, ()>>,
+    /// Done when the settings that were changed so far are saved.
+    saved: Shared<BoxFuture<'static, ()>>,
     news: mpsc::UnboundedSender<News>,
     end: Option<End>,
     is_warm: bool,
@@ -147,6 +147,7 @@ impl Screen {
         self.terminal.request_frame(Reason::Input);
         loop {
             if let Some(end) = self.end {
+                let _ = tokio::time::timeout(LAST_SAVE, self.saved.clone()).await;
                 return Ok(end);
             }
             let tick = self.next_tick();

@@ -13,10 +13,10 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use super::*;
 use crate::base::keys::{Chord, Key};
-use crate::base::text;
+use crate::base::{TaskId, text};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::feed::{Feed, Watcher};
-use crate::engine::handle::Port;
+use crate::engine::handle::{Pages, Port};
 use crate::engine::json_port::JsonPort;
 use crate::engine::query::{Answer, Query};
 use crate::engine::snapshot::{Snapshot, TaskView};
@@ -87,6 +87,10 @@ impl Port for Counting {
         self.count(self.handle.query(query)).boxed()
     }
 
+    fn session(&self, task: TaskId) -> Pages {
+        self.handle.session(task)
+    }
+
     fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
         self.handle.look().boxed()
     }
@@ -146,7 +150,6 @@ impl Stage {
             key_places: std::collections::BTreeMap::new(),
             settings: ui::Settings::default(),
             notify: Notify { desktop: false, bell: false, command: None },
-            save_setting: Arc::new(|_| Ok(())),
             ids: IdSource::new(clock.clone()),
             clock,
             zone: TimeZone::UTC,

@@ -1,11 +1,8 @@
 //! `mxd asks`: what waits for the person. Only reads, so it works while another process has the project.
 
-use serde::Serialize;
-
-use crate::base::TaskId;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::{Here, home};
-use crate::cli::tree::load;
+use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::model::Ask;
 use crate::model::ask::AskMode;
 
@@ -16,38 +13,17 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Row<'a> {
-    task: TaskId,
-    title: &'a str,
-    #[serde(flatten)]
-    ask: &'a Ask,
-}
-
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let located = here.located(&home()?)?;
-    let sessions = located.sessions();
-    let mut count = 0;
-    if let Some(tree) = load(console, &located)? {
-        for node in tree.all() {
-            let state = match sessions.active(node.id) {
-                Ok(active) => active.state(),
-                Err(error) => {
-                    console.note(&format!("warning: {error}; questions in it are not listed"));
-                    continue;
-                }
-            };
-            for ask in state.asks.iter() {
-                count += 1;
-                if args.json {
-                    console.json(&Row { task: node.id, title: &node.title, ask })?;
-                } else {
-                    show(console, &node.title, ask)?;
-                }
-            }
+    let viewer = Viewer::open(console, here)?;
+    let rows = viewer.list(console, async |handle| handle.asks().await)?;
+    for row in &rows {
+        if args.json {
+            console.json(row)?;
+        } else {
+            show(console, &row.title, &row.ask)?;
         }
     }
-    if count == 0 && !args.json {
+    if rows.is_empty() && !args.json {
         console.line("nothing waits for you")?;
     }
     console.finish()?;

@@ -9,10 +9,11 @@ use crate::base::{Clock, Fault, ProjectId, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
 use crate::cli::inside::Reach;
-use crate::cli::place::{self, Here, home, registry, the_disk};
+use crate::cli::place::{Here, home, registry, the_disk};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::config::{Layer, LayerFile, Severity as ConfigSeverity, holds_secret};
 use crate::engine::projects::{self, Lost};
+use crate::engine::settings_files;
 use crate::model::Project;
 use crate::store::StoreError;
 use crate::store::check::{Outcome as Mended, Places, Repair, Report, Severity, check};
@@ -40,8 +41,8 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     let mut problems = check_registry(console, here, &home, args.repair)?;
     let listed = registry(&home).list();
     let files = match &listed {
-        Ok(_) => here.config_files(&home)?,
-        Err(_) => here.shared_config_files(&home)?,
+        Ok(_) => here.settings_files(&home)?.paths(),
+        Err(_) => here.shared_settings_files(&home)?.paths(),
     };
     problems |= check_settings(console, files, args.repair)?;
     let folders = match listed {
@@ -160,7 +161,7 @@ fn check_registry(console: &mut Console, here: &Here, home: &Home, repair: bool)
 fn check_settings(console: &mut Console, files: Vec<(Layer, PathBuf)>, repair: bool) -> Result<bool, Failure> {
     let mut wrong = false;
     for (layer, path) in files {
-        let bytes = match place::read(layer, &path) {
+        let bytes = match settings_files::read(layer, &path) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => continue,
             Err(fault) => {

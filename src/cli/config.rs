@@ -1,22 +1,18 @@
 //! `mxd config`: reads settings with their origin, and changes one file at a time.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inside::Reach;
 use crate::cli::looks;
-use crate::cli::place::{self, Here, home};
+use crate::cli::place::{Here, home};
 use crate::config::paths::Home;
 use crate::config::{
-    Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, Severity, Shown,
-    holds_secret, merge, schema,
+    Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, SettingRow, Severity, Shown,
+    merge, schema,
 };
-use crate::git::repo_file;
-use crate::store::disk::{Disk as _, RealDisk};
-use crate::store::{StoreError, files, lock, replace};
+use crate::engine::settings_files::read;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -137,7 +133,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.unset(&key))?;
         }
         Action::Path { layer } => {
-            for (found, path) in here.config_files(&home)? {
+            for (found, path) in here.settings_files(&home)?.paths() {
                 match layer.layer() {
                     None => console.line(&format!("{:<7} {}", found.word(), path.display()))?,
                     Some(wanted) if wanted == found => console.line(&path.display().to_string())?,
@@ -170,7 +166,7 @@ impl Said {
 fn said(console: &mut Console, here: &Here, home: &Home, layer: Option<Layer>) -> Result<Said, Failure> {
     let Some(layer) = layer else { return Ok(Said { merged: settings(console, here, home)?, only: None }) };
     let path = file_of(here, home, layer)?;
-    let bytes = place::read(layer, &path)?.unwrap_or_default();
+    let bytes = read(layer, &path)?.unwrap_or_default();
     let file = LayerFile::read(layer, &path, &bytes);
     // What else is wrong is the business of whoever uses the settings: here they are only shown.
     file.problems().iter().for_each(|problem| console.note(&format!("warning: {problem}")));
@@ -205,7 +201,7 @@ fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), 
     let path: KeyPath =
         key.parse().map_err(|error: crate::config::key_path::InvalidPath| Fault::user(error.to_string()))?;
     match (said.merged.get(&path).map_err(Fault::from)?.filter(|shown| said.counts(shown)), &said.only) {
-        (Some(shown), _) if json => console.json(&shown),
+        (Some(shown), _) if json => console.json(&SettingRow::from(&shown)),
         (Some(shown), _) => console.line(&shown.plain()),
         (None, Some((layer, file))) => Err(Fault::user(format!("{path} is not set in {}", file.display()))
             .hint(format!(
@@ -221,7 +217,7 @@ fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), 
 fn list(console: &mut Console, said: &Said, json: bool) -> Result<(), Failure> {
     for shown in said.merged.list().into_iter().filter(|shown| said.counts(shown)) {
         if json {
-            console.json(&shown)?;
+            console.json(&SettingRow::from(&shown))?;
         } else {
             console.line(&shown.to_string())?;
         }
@@ -239,8 +235,7 @@ fn list(console: &mut Console, said: &Said, json: bool) -> Result<(), Failure> {
 }
 
 fn file_of(here: &Here, home: &Home, layer: Layer) -> Result<PathBuf, Fault> {
-    let files = here.config_files(home)?;
-    if let Some((_, path)) = files.into_iter().find(|(found, _)| *found == layer) {
+    if let Some(path) = here.settings_files(home)?.path(layer) {
         return Ok(path);
     }
     // Says what is missing: the repository, or its registration.
@@ -256,72 +251,7 @@ pub(super) fn change(
     layer: Layer,
     edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
 ) -> Result<(), Failure> {
-    change_quietly(here, home, layer, edit)?;
-    console.line(&format!("{} changed", file_of(here, home, layer)?.display()))
-}
-
-/// Changes the file of a layer.
-pub(super) fn change_quietly(
-    here: &Here,
-    home: &Home,
-    layer: Layer,
-    edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
-) -> Result<(), Fault> {
     let path = file_of(here, home, layer)?;
-    // One lock for all files, in our own folder: a repository is no place for one.
-    let _guard = lock::exclusive(&home.config().with_extension("lock"))?;
-    let bytes = place::read(layer, &path)?.unwrap_or_default();
-    let Ok(text) = str::from_utf8(&bytes) else {
-        let fault = Fault::config(format!("{} is not valid UTF-8", path.display()));
-        return Err(kept(fault.hint("correct it in an editor; nothing was changed"), &path, &bytes));
-    };
-    let changed = edit(&Edit { layer, file: &path, text }).map_err(|error| match error {
-        EditError::Broken(_) => kept(error.into(), &path, &bytes),
-        EditError::Path(_)
-        | EditError::Nowhere(_)
-        | EditError::Refused(_)
-        | EditError::Incomplete { .. }
-        | EditError::NotEditable { .. }
-        | EditError::NotSet { .. } => error.into(),
-    })?;
-    write(&path, layer, &changed)
-}
-
-/// Keeps a copy of a file that was not changed because nobody can tell what it says, and adds where it is.
-fn kept(fault: Fault, path: &Path, bytes: &[u8]) -> Fault {
-    match files::keep_beside(&RealDisk, path, bytes) {
-        Ok(copy) => fault.hint(format!("a copy of it is kept in {}", copy.display())),
-        Err(error) => fault.hint(format!("no copy of it could be kept: {error}")),
-    }
-}
-
-/// Returns the file that `path` leads to. A link may lead to one that does not exist yet.
-fn behind_links(path: &Path) -> PathBuf {
-    /// As many links in a row as the system itself follows.
-    const MOST: usize = 40;
-    let next = |link: &PathBuf| Some(link.parent()?.join(fs::read_link(link).ok()?));
-    let last = std::iter::successors(Some(path.to_owned()), next).take(MOST).last();
-    last.unwrap_or_else(|| path.to_owned())
-}
-
-/// Replaces a settings file. A link stays a link: people keep their settings elsewhere. The repository's must not lead
-/// out of it.
-fn write(path: &Path, layer: Layer, text: &str) -> Result<(), Fault> {
-    let path = match layer {
-        Layer::Repo => repo_file::writable(place::repository_of(path), path)?,
-        Layer::Global | Layer::Local => behind_links(path),
-    };
-    let before = fs::metadata(&path).ok().map(|meta| meta.permissions().mode() & 0o777);
-    if let Some(folder) = path.parent().filter(|_| layer != Layer::Repo) {
-        RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
-    }
-    replace::replace(&RealDisk, &path, text.as_bytes())?;
-    // New files are private. One that is shared by git, or was opened up by its owner, may be read again, unless
-    // there is a secret in it now.
-    let wanted = before.or((layer == Layer::Repo).then_some(0o644)).filter(|_| !holds_secret(text));
-    if let Some(mode) = wanted {
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode))
-            .map_err(StoreError::io("set the mode of", &path))?;
-    }
-    Ok(())
+    here.settings_files(home)?.change(layer, edit)?;
+    console.line(&format!("{} changed", path.display()))
 }

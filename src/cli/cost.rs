@@ -1,15 +1,10 @@
 //! `mxd cost`: what was spent, by task, by model or by day. Only reads.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
-use crate::base::{MicroUsd, TaskId, text};
+use crate::base::text;
 use crate::cli::console::{Console, Outcome};
-use crate::cli::place::{Here, home};
-use crate::cli::tree::load;
-use crate::model::event::Body;
-use crate::model::usage::Tokens;
+use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
+use crate::engine::query::{CostRow, CostsBy};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -28,87 +23,48 @@ enum By {
     Day,
 }
 
-#[derive(Clone, Default, Serialize)]
-struct Row {
-    name: String,
-    /// Whose it is, where it is summed over tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<TaskId>,
-    responses: u64,
-    tokens: u64,
-    cost: MicroUsd,
-    /// Responses whose price is not known: the cost is a lower bound.
-    unpriced: u64,
-}
-
-impl Row {
-    fn add(&mut self, tokens: &Tokens, cost: Option<MicroUsd>) {
-        self.responses += 1;
-        self.tokens = self.tokens.saturating_add(tokens.total());
-        match cost {
-            Some(cost) => self.cost += cost,
-            None => self.unpriced += 1,
+impl From<By> for CostsBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Task => Self::Task,
+            By::Model => Self::Model,
+            By::Day => Self::Day,
         }
     }
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let located = here.located(&home()?)?;
-    let sessions = located.sessions();
-    let titles: BTreeMap<_, _> = load(console, &located)?
-        .map(|tree| tree.all().map(|node| (node.id, node.title.clone())).collect())
-        .unwrap_or_default();
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-    let mut sum = Row { name: "all".to_owned(), ..Row::default() };
-    let tasks = if sessions.folder().exists() { sessions.list()? } else { Vec::new() };
-    for task in tasks {
-        let title = titles.get(&task).map_or("(deleted)", String::as_str);
-        let mut own: Vec<(String, Tokens, Option<MicroUsd>)> = Vec::new();
-        // Whole files: what was rewound or summarised was paid for too.
-        let read = sessions.stream(task, |event| match event.body {
-            // What stands before this was spent by the task it was copied from.
-            Body::ForkMarker(_) => own.clear(),
-            Body::Usage(usage) => {
-                let key = match args.by {
-                    By::Task => format!("{task}"),
-                    By::Model => usage.model.clone(),
-                    By::Day => event.ts.to_seconds_string().chars().take(10).collect(),
-                };
-                own.push((key, usage.tokens, usage.cost));
-            }
-            _ => {}
-        });
-        if let Err(error) = read {
-            console.note(&format!("warning: {error}; what it cost is not counted"));
-        }
-        for (key, tokens, cost) in own {
-            let (name, whose) = match args.by {
-                By::Task => (format!("{}  {}", task.short(), text::headline(title, 50)), Some(task)),
-                By::Model | By::Day => (key.clone(), None),
-            };
-            let row = rows.entry(key).or_insert_with(|| Row { name, task: whose, ..Row::default() });
-            row.add(&tokens, cost);
-            sum.add(&tokens, cost);
+    let viewer = Viewer::open(console, here)?;
+    let mut rows = viewer.list(console, async |handle| handle.costs(args.by.into()).await)?;
+    for row in &mut rows {
+        if let Some(task) = row.task {
+            let title = if row.name.is_empty() { "(deleted)" } else { &row.name };
+            row.name = format!("{}  {}", task.short(), text::headline(title, 50));
         }
     }
-    let mut rows: Vec<Row> = rows.into_values().collect();
-    if args.by != By::Day {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.cost));
-    }
-    for row in rows.iter().chain((!args.json).then_some(&sum)) {
-        if args.json {
-            console.json(row)?;
-        } else {
-            let bound = if row.unpriced > 0 { "at least " } else { "" };
-            console.line(&format!(
-                "{:>12}  {:>12} tokens  {:>6}  {}",
-                format!("{bound}{}", row.cost),
-                row.tokens,
-                text::count(usize::try_from(row.responses).unwrap_or(usize::MAX), "turn", "turns"),
-                row.name
-            ))?;
-        }
+    if args.json {
+        rows.iter().try_for_each(|row| console.json(row))?;
+    } else {
+        rows.iter().chain([&total(&rows)]).try_for_each(|row| console.line(&line(row)))?;
     }
     console.finish()?;
     Ok(0)
+}
+
+fn total(rows: &[CostRow]) -> CostRow {
+    let mut total = CostRow { name: "all".to_owned(), ..CostRow::default() };
+    for row in rows {
+        total.responses += row.responses;
+        total.tokens = total.tokens.saturating_add(row.tokens);
+        total.cost += row.cost;
+        total.unpriced += row.unpriced;
+    }
+    total
+}
+
+fn line(row: &CostRow) -> String {
+    let bound = if row.unpriced > 0 { "at least " } else { "" };
+    let cost = format!("{bound}{}", row.cost);
+    let turns = text::count(usize::try_from(row.responses).unwrap_or(usize::MAX), "turn", "turns");
+    format!("{cost:>12}  {:>12} tokens  {turns:>6}  {}", row.tokens, row.name)
 }

@@ -63,7 +63,6 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 key_places: std::collections::BTreeMap::new(),
                 settings: app::Settings::default(),
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
-                save_setting: Arc::new(|_| Ok(())),
                 clock,
                 zone: jiff::tz::TimeZone::system(),
                 ids,

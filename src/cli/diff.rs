@@ -2,14 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::base::{Fault, TaskId, TurnId, text};
+use crate::base::{Fault, TurnId, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::{Here, Located, home};
-use crate::cli::tree::{find, load};
-use crate::cli::work::runtime;
+use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::engine::review::{DiffWish, Range, TaskDiff, TurnView, Whitespace};
-use crate::engine::{Reader, Spot};
-use crate::git::Worktrees;
 use crate::model::diff::{Diff, FileDiff, FileStatus};
 
 #[derive(clap::Args)]
@@ -43,19 +40,20 @@ pub struct Args {
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let looked = Looked::at(console, here, &args.task)?;
+    let viewer = Viewer::open(console, here)?;
+    let task = viewer.find(&args.task)?;
     let whitespace = if args.ignore_whitespace { Whitespace::Ignored } else { Whitespace::Counts };
-    let found = looked.block_on(async |looked| {
+    let found = viewer.ask(async |handle| {
         let range = match &args.turn {
-            Some(name) => range(&looked.reader.turns(looked.spot.task).await?, name, args.edit)?,
+            Some(name) => range(&handle.turns(task).await?, name, args.edit)?,
             None if args.look => Range::Look,
             None => Range::Base,
         };
         let wish = DiffWish { range, whitespace, context: args.context, only: args.paths.clone() };
         Ok(if args.json || args.stat {
-            Found::Data(looked.reader.diff(&looked.spot, wish).await?)
+            Found::Data(handle.diff(task, wish).await?)
         } else {
-            Found::Patch(looked.reader.patch(&looked.spot, wish).await?)
+            Found::Patch(handle.patch(task, wish).await?)
         })
     })?;
     match found {
@@ -93,38 +91,6 @@ fn stat(console: &mut Console, diff: &Diff) -> Result<(), Failure> {
     }
     let files = text::count(diff.files.len() + diff.hidden_files, "file", "files");
     console.line(&format!("{files}, +{} -{}", diff.added(), diff.removed()))
-}
-
-/// A task that is looked at without an engine.
-pub struct Looked {
-    pub reader: Reader,
-    pub spot: Spot,
-    runtime: tokio::runtime::Runtime,
-}
-
-impl Looked {
-    pub fn at(console: &mut Console, here: &Here, name: &str) -> Result<Self, Failure> {
-        let home = home()?;
-        let located = here.located(&home)?;
-        let sessions = located.sessions();
-        let task = find(console, &located, &sessions, name)?;
-        let verify = here.settings(&home)?.settings.verify;
-        let spot = spot(console, &located, task, verify.as_deref())?;
-        let runtime = runtime()?;
-        let worktrees = runtime.block_on(Worktrees::open(&located.project.path, &located.folder.worktrees(), None))?;
-        Ok(Self { reader: Reader::looking(worktrees, sessions), spot, runtime })
-    }
-
-    pub fn block_on<T>(&self, work: impl AsyncFnOnce(&Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        self.runtime.block_on(work(self))
-    }
-}
-
-fn spot(console: &mut Console, located: &Located, task: TaskId, verify: Option<&str>) -> Result<Spot, Failure> {
-    let tree = load(console, located)?;
-    let receipt = located.sessions().active(task)?.state().work.receipt;
-    let spot = tree.and_then(|tree| Spot::of(&tree, task, &located.project, verify, receipt));
-    Ok(spot.ok_or_else(|| Fault::user(format!("task {task} is not in the tree any more")))?)
 }
 
 /// Returns the turn that a person calls `name`: its number, or its id.

@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 
 use crate::app::setup::{self, Decided, Needs, Start, Vendor, Way};
 use crate::base::{Clock, Fault, SystemClock, text};
-use crate::cli::config::change_quietly;
 use crate::cli::console::{Console, Failure};
 use crate::cli::place::Here;
 use crate::config::environment::is_implicit;
@@ -238,7 +237,7 @@ fn write(here: &Here, home: &Home, settings: &Settings, decided: &Decided) -> Re
     if let Some(address) = &decided.attempt.address {
         entry.insert("baseUrl".to_owned(), address.as_str().into());
     }
-    let set = |layer: Layer, key: &str, value: &str| change_quietly(here, home, layer, |edit| edit.set(key, value));
+    let set = |layer: Layer, key: &str, value: &str| here.settings_files(home)?.set(layer, key, Some(value));
     set(Layer::Global, &group.to_string(), &serde_json::Value::Object(entry).to_string())?;
     let others = settings.auth_groups.keys().any(|name| !is_implicit(name));
     if others {

@@ -9,10 +9,10 @@ use crate::base::{Clock as _, ProjectId, SystemClock, TaskId, Timestamp, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inside::Reach;
 use crate::cli::place::{Here, Located, home, new_ids, shell_word, the_disk};
-use crate::cli::tree;
 use crate::config::paths::Home;
 use crate::engine;
 use crate::import::{self, Fate, Foreign, Homes, Origin, Wanted};
+use crate::model::Tree;
 use crate::store::tree_file::TreeFile;
 use crate::store::{Blobs, EngineLock, Sessions};
 
@@ -123,6 +123,18 @@ fn gather(console: &mut Console, args: &Args, top: &Path) -> Result<Vec<Foreign>
     Ok(all)
 }
 
+fn sessions_of(located: &Located) -> Sessions {
+    Sessions::new(the_disk(), located.folder.sessions())
+}
+
+/// Returns the saved tree, with a note for everything that did not fit together.
+fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Failure> {
+    let mut file = TreeFile::new(the_disk(), located.folder.tree());
+    let Some(loaded) = file.load_beside(&sessions_of(located))? else { return Ok(None) };
+    loaded.notes.iter().for_each(|note| console.note(&format!("warning: {note}")));
+    Ok(Some(loaded.tree))
+}
+
 type Fates<'a> = BTreeMap<(Origin, &'a str), (TaskId, Fate)>;
 
 /// Says what would become of each. Where the repository is not registered yet, everything is new.
@@ -132,9 +144,9 @@ fn looked_at<'a>(
     home: &Home,
     foreign: &'a [Foreign],
 ) -> Result<Fates<'a>, Failure> {
-    let tree = located.map(|located| tree::load(console, located)).transpose()?.flatten();
+    let tree = located.map(|located| load(console, located)).transpose()?.flatten();
     let nowhere = || Sessions::new(the_disk(), home.project(ProjectId::fresh(&new_ids())).sessions());
-    let sessions = located.map_or_else(nowhere, Located::sessions);
+    let sessions = located.map_or_else(nowhere, sessions_of);
     let mut fates = Fates::new();
     for one in foreign {
         fates.insert((one.origin, one.session.as_str()), import::fate(tree.as_ref(), &sessions, one)?);
@@ -149,14 +161,14 @@ fn import<'a>(located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Fa
     let now = SystemClock.now();
     let _lock = EngineLock::acquire(&located.folder.lock(), now)?;
     let mut file = TreeFile::new(the_disk(), located.folder.tree());
-    let mut tree = engine::load_tree(&mut file, &located.sessions(), &new_ids(), &SystemClock)?;
+    let mut tree = engine::load_tree(&mut file, &sessions_of(located), &new_ids(), &SystemClock)?;
     let blobs = Blobs::new(the_disk(), located.folder.blobs());
     let mut fates = Fates::new();
     file.announce_import(&tree, import::tasks(foreign, now))?;
-    let shelved = import::shelve(&the_disk(), &located.sessions(), &blobs, &mut tree, foreign, now)?;
+    let shelved = import::shelve(&the_disk(), &sessions_of(located), &blobs, &mut tree, foreign, now)?;
     file.save(&tree)?;
     for one in foreign {
-        let task = import::fate(Some(&tree), &located.sessions(), one)?.0;
+        let task = import::fate(Some(&tree), &sessions_of(located), one)?.0;
         if let Some(shelved) = shelved.iter().find(|shelved| shelved.task == task) {
             fates.insert((one.origin, one.session.as_str()), (task, shelved.fate));
         }

@@ -2,16 +2,11 @@
 
 pub mod entry;
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
-
 use crate::base::{TaskId, sanitize};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::{Here, home};
-use crate::cli::tree;
+use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::model::Event;
-use crate::store::scan::CHUNK;
-use crate::store::{Sessions, StoreError};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,30 +24,19 @@ pub struct Args {
 }
 
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
-    let home = home()?;
-    // Makes the keys in the settings known, so that they are masked.
-    let _ = here.settings(&home);
-    let located = here.located(&home)?;
-    let sessions = located.sessions();
-    let task = tree::find(console, &located, &sessions, &args.task)?;
+    let viewer = Viewer::open(console, here)?;
+    let task = viewer.find(&args.task)?;
     if args.raw {
-        raw(console, &sessions, task)?;
+        raw(console, &viewer, task)?;
     } else {
-        let damage = if let Some(count) = args.last {
-            let page = sessions.last_page(task, count)?;
+        let is_damaged = if let Some(count) = args.last {
+            let page = viewer.ask(async |handle| handle.page(task, None, count).await)?;
             page.events.iter().try_for_each(|event| show(console, event, args.json))?;
-            page.damage
+            page.damaged
         } else {
-            let mut failed = None;
-            let damage = sessions.stream_chain(task, |event| {
-                if failed.is_none() {
-                    failed = show(console, &event, args.json).err();
-                }
-            })?;
-            failed.map_or(Ok(()), Err)?;
-            damage
+            viewer.each_event(task, |event| show(console, &event, args.json))?
         };
-        if damage.bad_lines > 0 || damage.gaps > 0 {
+        if is_damaged {
             console.note("warning: parts of this session cannot be read; `mxd check` says which");
         }
     }
@@ -69,29 +53,28 @@ fn show(console: &mut Console, event: &Event, json: bool) -> Result<(), Failure>
 
 /// Copies the file byte for byte, also what a torn write left at its end. A terminal gets every character that it would obey
 /// as JSON escapes it. A task without events has no file.
-fn raw(console: &mut Console, sessions: &Sessions, task: TaskId) -> Result<(), Failure> {
-    let path = sessions.path(task);
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(StoreError::io("open", &path)(error).into()),
-    };
-    if console.is_terminal() {
-        let mut lines = BufReader::new(file);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line).map_err(StoreError::io("read", &path))? > 0 {
-            console.bytes(sanitize::json(&String::from_utf8_lossy(&line)).as_bytes())?;
-            line.clear();
-        }
-        return Ok(());
-    }
-    let mut buffer = vec![0; CHUNK];
+fn raw(console: &mut Console, viewer: &Viewer, task: TaskId) -> Result<(), Failure> {
+    let mut from = 0;
+    let mut line = Vec::new();
     loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(read) => console.bytes(&buffer[..read])?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(StoreError::io("read", &path)(error).into()),
+        let bytes = viewer.ask(async |handle| handle.raw_session(task, from).await)?;
+        from += bytes.len() as u64;
+        if !console.is_terminal() {
+            console.bytes(&bytes)?;
+        } else {
+            // A character may lie across two pieces, but never across two lines.
+            line.extend_from_slice(&bytes);
+            let whole = if bytes.is_empty() {
+                line.len()
+            } else {
+                line.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
+            };
+            let rest = line.split_off(whole);
+            console.bytes(sanitize::json(&String::from_utf8_lossy(&line)).as_bytes())?;
+            line = rest;
+        }
+        if bytes.is_empty() {
+            return Ok(());
         }
     }
 }

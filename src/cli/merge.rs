@@ -3,11 +3,11 @@
 use crate::app::{draft_conflicts, edit_files};
 use crate::base::text;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
-use crate::cli::diff::Looked;
 use crate::cli::exit;
 use crate::cli::inside::Reach;
 use crate::cli::outcome::say;
 use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::engine::command::{Command, OnConflict};
 use crate::engine::review::{Goal, How, MergePreview};
@@ -105,9 +105,9 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Exit {
 }
 
 fn preview(console: &mut Console, here: &Here, args: &Args) -> Exit {
-    let looked = Looked::at(console, here, &args.task)?;
-    let goal = args.into.goal();
-    let found = looked.block_on(async |looked| looked.reader.merge_preview(&looked.spot, goal).await)?;
+    let viewer = Viewer::open(console, here)?;
+    let (task, goal) = (viewer.find(&args.task)?, args.into.goal());
+    let found = viewer.ask(async |handle| handle.merge_preview(task, goal).await)?;
     if args.json {
         console.json(&found)?;
     } else {

@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::{Fault, IdSource, SystemClock};
-use crate::config::paths::{Home, ProjectFolder, RepoFiles};
-use crate::config::{Environment, Layer, LayerFile, Merged, merge};
+use crate::config::Merged;
+use crate::config::paths::{Home, ProjectFolder};
 use crate::engine::projects::{self, Standing};
-use crate::engine::secrets;
+use crate::engine::settings_files::SettingsFiles;
 use crate::git::place::{Place, PlaceError};
-use crate::git::repo_file;
 use crate::model::Project;
-use crate::store::disk::{self, Disk, RealDisk};
+use crate::store::disk::{Disk, RealDisk};
 use crate::store::registry::Registry;
-use crate::store::{Sessions, StoreError};
 
 /// Where the person stands.
 #[derive(Clone)]
@@ -32,10 +30,6 @@ pub struct Located {
 impl Located {
     pub fn new(home: &Home, project: Project) -> Self {
         Self { folder: home.project(project.id), project }
-    }
-
-    pub fn sessions(&self) -> Sessions {
-        Sessions::new(the_disk(), self.folder.sessions())
     }
 }
 
@@ -129,59 +123,26 @@ impl Here {
         }
     }
 
-    /// Returns the settings files that apply here, whether they exist or not.
-    pub fn config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
-        let mut files = self.shared_config_files(home)?;
-        if let Some(located) = self.peek(home)? {
-            files.push((Layer::Local, located.folder.config()));
-        }
-        Ok(files)
+    /// Returns the settings files that apply here.
+    pub fn settings_files(&self, home: &Home) -> Result<SettingsFiles, Fault> {
+        let project = self.peek(home)?.map(|located| located.project.id);
+        Ok(SettingsFiles { project, ..self.shared_settings_files(home)? })
     }
 
     /// Returns the settings files that apply here whether the repository is registered or not.
-    pub fn shared_config_files(&self, home: &Home) -> Result<Vec<(Layer, PathBuf)>, Fault> {
-        let mut files = vec![(Layer::Global, home.config())];
-        let place = match self.place(&self.folder()?) {
-            Ok(place) => place,
-            Err(PlaceError::NotARepository(_) | PlaceError::Bare(_)) if self.chosen.is_none() => return Ok(files),
+    pub fn shared_settings_files(&self, home: &Home) -> Result<SettingsFiles, Fault> {
+        let repository = match self.place(&self.folder()?) {
+            Ok(place) => Some(place.top),
+            Err(PlaceError::NotARepository(_) | PlaceError::Bare(_)) if self.chosen.is_none() => None,
             Err(error) => return Err(error.into()),
         };
-        files.push((Layer::Repo, RepoFiles::new(&place.top).config()));
-        Ok(files)
+        Ok(SettingsFiles { home: home.clone(), repository, project: None })
     }
 
     /// Returns the settings in force here.
     pub fn settings(&self, home: &Home) -> Result<Merged, Fault> {
-        let files = self.config_files(home)?;
-        let mut layers = Vec::new();
-        for (layer, path) in files {
-            match read(layer, &path) {
-                Ok(Some(bytes)) => layers.push(LayerFile::read(layer, &path, &bytes)),
-                Ok(None) => {}
-                // A repository's file must not keep anybody from using the program.
-                Err(fault) if layer == Layer::Repo => {
-                    layers.push(LayerFile::unreadable(layer, &path, fault.message));
-                }
-                Err(fault) => return Err(fault),
-            }
-        }
-        let merged = merge(&Environment::from_env(), &layers)?;
-        secrets::remember(&merged);
-        Ok(merged)
+        self.settings_files(home)?.merged()
     }
-}
-
-/// Returns the content of a settings file, or `None` if there is none.
-pub fn read(layer: Layer, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
-    match layer {
-        Layer::Repo => Ok(repo_file::read(repository_of(path), path, repo_file::SMALL)?),
-        Layer::Global | Layer::Local => Ok(disk::read_all(&RealDisk, path).map_err(StoreError::io("read", path))?),
-    }
-}
-
-/// Returns the top of the repository whose settings file is at `path`, which is `.mxd/config.json` below it.
-pub fn repository_of(path: &Path) -> &Path {
-    path.ancestors().nth(2).unwrap_or(path)
 }
 
 /// Returns a text as one word of a shell's command line.

@@ -2,10 +2,11 @@
 
 use crate::base::{Fault, MessageId, text};
 use crate::cli::console::{Console, Failure, Outcome as Exit};
-use crate::cli::diff::{Looked, turn};
+use crate::cli::diff::turn;
 use crate::cli::inside::Reach;
 use crate::cli::outcome::say;
 use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::cli::work::{Agents, Wishes, find, with_engine};
 use crate::engine::command::Command;
 use crate::engine::review::{Extent, RewindPreview, TurnView};
@@ -101,8 +102,9 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
 }
 
 fn list(console: &mut Console, here: &Here, args: &Args) -> Exit {
-    let looked = Looked::at(console, here, &args.task)?;
-    let turns = looked.block_on(async |looked| looked.reader.turns(looked.spot.task).await)?;
+    let viewer = Viewer::open(console, here)?;
+    let task = viewer.find(&args.task)?;
+    let turns = viewer.ask(async |handle| handle.turns(task).await)?;
     for view in &turns {
         if args.json {
             console.json(view)?;
@@ -132,11 +134,12 @@ fn line(view: &TurnView) -> String {
 }
 
 fn preview(console: &mut Console, here: &Here, args: &Args) -> Exit {
-    let looked = Looked::at(console, here, &args.task)?;
-    let found = looked.block_on(async |looked| {
-        let turns = looked.reader.turns(looked.spot.task).await?;
+    let viewer = Viewer::open(console, here)?;
+    let task = viewer.find(&args.task)?;
+    let found = viewer.ask(async |handle| {
+        let turns = handle.turns(task).await?;
         let to = args.to.as_ref().map(|name| turn(&turns, name)).transpose()?;
-        looked.reader.rewind_preview(&looked.spot, to, args.extent()).await
+        handle.rewind_preview(task, to, args.extent()).await
     })?;
     if args.json {
         console.json(&found)?;

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use crate::app::{self, End, Options, Setting};
+use crate::app::{self, End, Options};
 use crate::base::{Fault, IdSource, SystemClock};
-use crate::cli::config::{change_quietly, settings};
+use crate::cli::config::settings;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::first::{self, Then};
 use crate::cli::place::{Here, home, registry};
 use crate::cli::work::runtime;
 use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
-use crate::config::{Layer, Merged, Settings};
+use crate::config::{Merged, Settings};
 use crate::engine::models::Choice;
 use crate::engine::update::Level;
 use crate::engine::{self, Handle, Options as EngineOptions};
@@ -84,7 +84,6 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
         None => greeting(&wanted, known, decided),
     };
     let looks_on = read_only.is_some();
-    let (chosen, place) = (home.clone(), here.clone());
     let mut screen = app::open(Options {
         home: home.clone(),
         project: located.project.clone(),
@@ -99,7 +98,6 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
             ..app::Settings::default()
         },
         notify: wanted.notify.clone(),
-        save_setting: Arc::new(move |setting| save(&place, &chosen, setting)),
         clock: clock.clone(),
         zone: TimeZone::system(),
         ids: ids.clone(),
@@ -108,7 +106,9 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
     })?;
     let opening = async {
         if looks_on {
-            return engine::look_on(home, located.project.clone(), &wanted).await;
+            let handle = engine::read_only(home, located.project.clone(), &wanted);
+            handle.look().await?;
+            return Ok(handle);
         }
         engine::open(EngineOptions {
             home: home.clone(),
@@ -153,22 +153,4 @@ fn greeting(settings: &Settings, known: bool, decided: bool) -> Vec<(Level, Stri
         group => format!("auth group {group} is in the settings"),
     };
     vec![(Level::Info, format!("{found}: write what you want done, and Enter sends it"))]
-}
-
-/// Writes a setting to the layer it belongs to: taste to the person's own, money to the project's.
-fn save(here: &Here, home: &Home, setting: &Setting) -> Result<(), Fault> {
-    let (layer, value) = match setting {
-        Setting::Theme(name) => (Layer::Global, Some(name.clone())),
-        Setting::NotifyDesktop(on) | Setting::NotifyBell(on) | Setting::Mouse(on) => {
-            (Layer::Global, Some(on.to_string()))
-        }
-        Setting::TaskModel(model) => (Layer::Local, Some(model.clone())),
-        Setting::ProjectBudget(budget) => {
-            (Layer::Local, budget.map(|budget| format!("{}", budget.0 as f64 / 1_000_000.0)))
-        }
-    };
-    change_quietly(here, home, layer, |edit| match &value {
-        Some(value) => edit.set(setting.key(), value),
-        None => edit.unset(setting.key()),
-    })
 }

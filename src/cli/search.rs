@@ -2,11 +2,9 @@
 
 use crate::base::{Clock as _, Fault, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::{Here, Located, home, the_disk};
-use crate::cli::tree;
+use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::model::search::{Hit, Question, moment};
-use crate::search::Search;
-use crate::store::Blobs;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,26 +28,12 @@ pub struct Args {
     json: bool,
 }
 
-/// Returns the search over a project.
-pub fn search_of(located: &Located) -> Search {
-    Search {
-        sessions: located.sessions(),
-        blobs: Blobs::new(the_disk(), located.folder.blobs()),
-        index: located.folder.search(),
-        lock: located.folder.search_lock(),
-    }
-}
-
 pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     if args.words.iter().all(|word| word.trim().is_empty()) {
         return Err(Fault::user("there is nothing to look for").hint("`mxd search WORDS`").into());
     }
-    let located = here.located(&home()?)?;
-    let tree = tree::load(console, &located)?;
-    let below = match &args.task {
-        Some(name) => Some(tree::find(console, &located, &located.sessions(), name)?),
-        None => None,
-    };
+    let viewer = Viewer::open(console, here)?;
+    let below = args.task.as_ref().map(|name| viewer.find(name)).transpose()?;
     let question = Question {
         // An argument with spaces was quoted in the shell: its words stand together.
         words: args.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
@@ -58,7 +42,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         until: args.until.as_deref().map(when).transpose()?,
         limit: args.limit.max(1),
     };
-    let found = search_of(&located).find(tree.as_ref(), &question)?;
+    let found = viewer.ask(async |handle| handle.search(question).await)?;
     for hit in &found.hits {
         if args.json {
             console.json(hit)?;

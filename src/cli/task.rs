@@ -3,13 +3,12 @@
 use crate::base::{Fault, MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::outcome::say;
-use crate::cli::place::{Here, home};
-use crate::cli::tree;
+use crate::cli::place::Here;
+use crate::cli::viewer::Viewer;
 use crate::cli::words;
 use crate::cli::work::{Agents, Wishes, find, one_command, with_engine};
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Changes, Command, Draft, Start};
-use crate::engine::recall;
 use crate::model::task::Recurring;
 use crate::model::tree::LookupError;
 use crate::model::{TaskNode, Tree};
@@ -223,10 +222,7 @@ pub fn restore(console: &mut Console, here: &Here, args: &RestoreArgs) -> Exit {
 
 /// Lists what was deleted and can be brought back.
 fn list_deleted(console: &mut Console, here: &Here) -> Exit {
-    let located = here.located(&home()?)?;
-    let tree = tree::load(console, &located)?;
-    let known = tree.iter().flat_map(Tree::all).map(|node| node.id).collect();
-    let deleted = recall::deleted(&located.sessions(), &known)?;
+    let deleted = Viewer::open(console, here)?.ask(async |handle| handle.deleted_tasks().await)?;
     for node in &deleted {
         let title = text::headline(&node.title, 60);
         console.line(&format!("{}  {title}  {}", node.id.short(), node.status))?;

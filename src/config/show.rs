@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::base::{Fault, sanitize};
 use crate::config::key_path::KeyPath;
@@ -42,23 +42,36 @@ impl fmt::Display for Shown {
     }
 }
 
-impl Serialize for Shown {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = Map::new();
-        object.insert("key".to_owned(), Value::from(self.path.to_string()));
-        object.insert("value".to_owned(), self.value.clone());
-        object.insert("origin".to_owned(), Value::from(self.origin.word()));
-        match &self.origin {
-            Origin::File { place, .. } => {
-                object.insert("file".to_owned(), Value::from(place.file.as_str()));
-                object.extend(place.at.map(|spot| ("line".to_owned(), Value::from(spot.line))));
-            }
-            Origin::Environment(names) => {
-                object.insert("variables".to_owned(), Value::from(names.clone()));
-            }
-            Origin::Default | Origin::Several => {}
+/// A value as programs read it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingRow {
+    pub key: String,
+    /// Without secrets.
+    pub value: Value,
+    pub origin: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
+}
+
+impl From<&Shown> for SettingRow {
+    fn from(shown: &Shown) -> Self {
+        let place = shown.origin.place();
+        let variables = match &shown.origin {
+            Origin::Environment(names) => names.iter().map(|name| (*name).to_owned()).collect(),
+            Origin::Default | Origin::File { .. } | Origin::Several => Vec::new(),
+        };
+        Self {
+            key: shown.path.to_string(),
+            value: shown.value.clone(),
+            origin: shown.origin.word().to_owned(),
+            file: place.map(|place| place.file.clone()),
+            line: place.and_then(|place| place.at).map(|spot| spot.line),
+            variables,
         }
-        object.serialize(serializer)
     }
 }
 

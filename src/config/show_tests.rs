@@ -37,7 +37,7 @@ fn no_output_contains_a_secret() {
     let outputs = [
         texts.join("\n"),
         plain.join("\n"),
-        serde_json::to_string(&list).unwrap(),
+        serde_json::to_string(&list.iter().map(SettingRow::from).collect::<Vec<_>>()).unwrap(),
         format!("{:?}", merged.settings),
         format!("{:?}", merged.servers),
         merged.get(&"authGroups".parse().unwrap()).unwrap().unwrap().plain(),
@@ -68,7 +68,7 @@ fn a_value_is_shown_with_where_it_came_from() {
 
 #[test]
 fn the_json_form_says_file_and_line() {
-    let json = serde_json::to_value(get("model").unwrap()).unwrap();
+    let json = serde_json::to_value(SettingRow::from(&get("model").unwrap())).unwrap();
     let expected = serde_json::json!({"key": "model", "value": "claude", "origin": "global", "file": "/data/config.json", "line": 5});
     assert_eq!(json, expected);
 }

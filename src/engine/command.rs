@@ -7,6 +7,7 @@ pub mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
+pub use crate::config::Layer;
 use crate::config::recurring::Schedule;
 use crate::engine::query::Bytes;
 use crate::engine::review::{Comment, Extent, Goal, How, Seen};
@@ -218,6 +219,8 @@ pub enum FileCommand {
     DraftConflicts { task: TaskId, into: Goal },
     /// Store a picture, scaled down to what vendors take. Answered with [`Outcome::Attached`].
     AttachPicture { name: String, data: Bytes },
+    /// Set a value in one of the project's settings files, or remove it.
+    SetSetting { layer: Layer, key: String, value: Option<String> },
 }
 
 /// Something to say.

@@ -50,6 +50,7 @@ use crate::engine::profiles::{self, Profiles};
 use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::reading::Spot;
 use crate::engine::review::Drift;
+use crate::engine::settings_files::SettingsFiles;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::{Notice, Update};
 use crate::git::radar::Radar;
@@ -149,6 +150,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) pool: Arc<Pool>,
     pub(in crate::engine) tool_lists: Arc<ToolListFile>,
     pub(in crate::engine) feed: Feed,
+    pub(in crate::engine) settings_files: SettingsFiles,
     pub(in crate::engine) live: Arc<LiveBuffer>,
     pub(in crate::engine) ids: IdSource,
     pub(in crate::engine) clock: Arc<dyn Clock>,

@@ -10,11 +10,15 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::base::{EventId, Fault, MessageId, TaskId, TurnId};
+use crate::config::SettingRow;
 use crate::engine::command::{Actor, Command, Outcome};
 use crate::engine::driver::Incoming;
 use crate::engine::feed::Watcher;
 use crate::engine::queries::Queries;
-use crate::engine::query::{Answer, ModelOffer, ModelSource, Page, ProjectEntry, Query, expect_answer};
+use crate::engine::query::{
+    Answer, AskRow, CostRow, CostsBy, List, ModelOffer, ModelSource, Page, ProjectEntry, Query, TaskRow, TaskSummary,
+    expect_answer,
+};
 use crate::engine::reading::Spot;
 use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
 use crate::engine::snapshot::Snapshot;
@@ -26,11 +30,16 @@ use crate::model::search::{Found, Question};
 pub trait Port: Send + Sync {
     fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>>;
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>>;
+    /// Reads a whole session, oldest events first. Unlike [`Query::Page`] it can be of any length.
+    fn session(&self, task: TaskId) -> Pages;
     /// Returns the present state, and a watcher that gets everything that changes from then on.
     fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>>;
     /// Waits until the engine has ended.
     fn ended(&self) -> BoxFuture<'_, ()>;
 }
+
+/// The pages of a session on their way; a fault is the last of them. They are read as fast as they are taken.
+pub type Pages = mpsc::Receiver<Result<Page, Fault>>;
 
 /// A running engine, as a front end has it. Clones reach the same one.
 #[derive(Clone)]
@@ -59,6 +68,15 @@ impl Handle {
         expect_answer!(self.query(Query::Page { task, before, count }).await?, Page)
     }
 
+    pub fn session(&self, task: TaskId) -> Pages {
+        self.0.session(task)
+    }
+
+    /// Returns bytes of a session's file from a place on. Empty: that is its end.
+    pub async fn raw_session(&self, task: TaskId, from: u64) -> Result<Vec<u8>, Fault> {
+        expect_answer!(self.query(Query::RawSession { task, from }).await?, RawSession).map(|bytes| bytes.0)
+    }
+
     pub async fn message(&self, task: TaskId, message: MessageId) -> Result<String, Fault> {
         expect_answer!(self.query(Query::Message { task, message }).await?, Message)
     }
@@ -69,6 +87,10 @@ impl Handle {
 
     pub async fn diff(&self, task: TaskId, wish: DiffWish) -> Result<TaskDiff, Fault> {
         expect_answer!(self.query(Query::Diff { task, wish }).await?, Diff).map(|diff| *diff)
+    }
+
+    pub async fn patch(&self, task: TaskId, wish: DiffWish) -> Result<Vec<u8>, Fault> {
+        expect_answer!(self.query(Query::Patch { task, wish }).await?, Patch).map(|bytes| bytes.0)
     }
 
     pub async fn turns(&self, task: TaskId) -> Result<Vec<TurnView>, Fault> {
@@ -101,12 +123,36 @@ impl Handle {
         expect_answer!(self.query(Query::Search { question }).await?, Search)
     }
 
+    pub async fn find(&self, name: String) -> Result<TaskId, Fault> {
+        expect_answer!(self.query(Query::Find { name }).await?, Find)
+    }
+
+    pub async fn tasks(&self) -> Result<List<TaskRow>, Fault> {
+        expect_answer!(self.query(Query::Tasks).await?, Tasks)
+    }
+
+    pub async fn summary(&self, task: TaskId) -> Result<TaskSummary, Fault> {
+        expect_answer!(self.query(Query::Summary { task }).await?, Summary).map(|summary| *summary)
+    }
+
+    pub async fn asks(&self) -> Result<List<AskRow>, Fault> {
+        expect_answer!(self.query(Query::Asks).await?, Asks)
+    }
+
+    pub async fn costs(&self, by: CostsBy) -> Result<List<CostRow>, Fault> {
+        expect_answer!(self.query(Query::Costs { by }).await?, Costs)
+    }
+
     pub async fn deleted_tasks(&self) -> Result<Vec<TaskNode>, Fault> {
         expect_answer!(self.query(Query::DeletedTasks).await?, DeletedTasks)
     }
 
     pub async fn models(&self, from: ModelSource) -> Result<Vec<ModelOffer>, Fault> {
         expect_answer!(self.query(Query::Models { from }).await?, Models)
+    }
+
+    pub async fn settings(&self) -> Result<Vec<SettingRow>, Fault> {
+        expect_answer!(self.query(Query::Settings).await?, Settings)
     }
 
     pub async fn projects(&self) -> Result<Vec<ProjectEntry>, Fault> {
@@ -165,6 +211,10 @@ impl Port for Local {
             self.queries.answer(query, spot).await
         }
         .boxed()
+    }
+
+    fn session(&self, task: TaskId) -> Pages {
+        self.queries.session(task)
     }
 
     fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {

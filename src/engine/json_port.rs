@@ -4,11 +4,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
 
-use crate::base::Fault;
+use crate::base::{Fault, TaskId};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::feed::{Feed, Watcher};
-use crate::engine::handle::{Handle, Port};
+use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::query::{Answer, Query};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
@@ -29,6 +30,17 @@ impl Port for JsonPort {
 
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
         async move { through_json(&self.0.query(through_json(&query)).await) }.boxed()
+    }
+
+    fn session(&self, task: TaskId) -> Pages {
+        let mut pages = self.0.session(through_json(&task));
+        let (sender, copies) = mpsc::channel(1);
+        tokio::spawn(async move {
+            while let Some(page) = pages.recv().await {
+                let _ = sender.send(through_json(&page)).await;
+            }
+        });
+        copies
     }
 
     fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {

@@ -24,7 +24,7 @@ use crate::engine::machine::{Approvals, Ground, Input, Limits, Machine, Unapprov
 use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
-use crate::engine::reading::Reader;
+use crate::engine::reading::{LazyReader, Reader};
 use crate::engine::secrets;
 use crate::engine::update::{Level, Notice};
 use crate::git::merge::Recovered;
@@ -160,7 +160,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         project: project.clone(),
         settings: settings.clone(),
         clock: Arc::clone(&clock),
-        reader: Reader::new(worktrees.clone(), store.sessions().clone()),
+        reader: LazyReader::Open(Reader::new(worktrees.clone(), store.sessions().clone())),
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
     };
@@ -170,6 +170,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         secrets: places,
         guarded: home.guarded(),
         local_settings: folder.config(),
+        settings_files: queries.settings_files(),
         deciding: Mutex::default(),
         hook_notices: HookNotices::default(),
         hinted: folder.hinted_at_hook(),

@@ -2,6 +2,7 @@
 //!
 //! Commands change, queries only read. Both can be sent as JSON, so that a screen needs no file of the project.
 
+mod list;
 mod tree;
 
 use base64::Engine as _;
@@ -10,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::{EventId, Fault, MessageId, ProjectId, TaskId, TurnId};
+use crate::config::SettingRow;
 use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
 use crate::model::TaskNode;
 use crate::model::content::BlobId;
@@ -17,6 +19,7 @@ use crate::model::event::Event;
 use crate::model::search::{Found, Question};
 use crate::provider::Facts;
 
+pub use list::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
 pub use tree::{TaskCard, TaskHit, TaskHits, TaskRef, TreeAnswer, TreeQuery, TreeRow, Unfinished};
 
 /// A question about a project.
@@ -34,10 +37,20 @@ pub enum Query {
         task: TaskId,
         message: MessageId,
     },
+    /// Bytes of a session's file as they are on the disk, damaged lines included. Empty at its end.
+    RawSession {
+        task: TaskId,
+        from: u64,
+    },
     Blob {
         blob: BlobId,
     },
     Diff {
+        task: TaskId,
+        wish: DiffWish,
+    },
+    /// The same as a patch that `git apply` takes.
+    Patch {
         task: TaskId,
         wish: DiffWish,
     },
@@ -70,12 +83,29 @@ pub enum Query {
     Search {
         question: Question,
     },
+    /// The task with this id, or the only one whose id begins with it. A deleted task is found by its whole id.
+    Find {
+        name: String,
+    },
+    /// All tasks in the order of the tree, with the totals of their sessions.
+    Tasks,
+    Summary {
+        task: TaskId,
+    },
+    /// What waits for the user.
+    Asks,
+    /// What was spent, largest first; by day, oldest first. Deleted tasks count.
+    Costs {
+        by: CostsBy,
+    },
     /// Tasks that were deleted and can be restored, oldest first.
     DeletedTasks,
     /// The models that can be chosen: those that are known, or those that the root's endpoint lists.
     Models {
         from: ModelSource,
     },
+    /// The settings in force in the project, without secrets.
+    Settings,
     /// The projects of this data folder.
     Projects,
     /// The tree as the engine has it at this moment.
@@ -87,17 +117,25 @@ impl Query {
     pub(in crate::engine) fn worktree_of(&self) -> Option<TaskId> {
         match self {
             Self::Diff { task, .. }
+            | Self::Patch { task, .. }
             | Self::MergePreview { task, .. }
             | Self::RewindPreview { task, .. }
             | Self::Files { task, .. } => Some(*task),
             Self::Page { .. }
             | Self::Message { .. }
+            | Self::RawSession { .. }
             | Self::Blob { .. }
             | Self::Turns { .. }
             | Self::Seen { .. }
             | Self::Search { .. }
+            | Self::Find { .. }
+            | Self::Tasks
+            | Self::Summary { .. }
+            | Self::Asks
+            | Self::Costs { .. }
             | Self::DeletedTasks
             | Self::Models { .. }
+            | Self::Settings
             | Self::Projects
             | Self::Tree(_) => None,
         }
@@ -110,16 +148,24 @@ impl Query {
 pub enum Answer {
     Page(Page),
     Message(String),
+    RawSession(Bytes),
     Blob(Bytes),
     Diff(Box<TaskDiff>),
+    Patch(Bytes),
     Turns(Vec<TurnView>),
     MergePreview(Box<MergePreview>),
     RewindPreview(Box<RewindPreview>),
     Seen(Seen),
     Files(Vec<String>),
     Search(Found),
+    Find(TaskId),
+    Tasks(List<TaskRow>),
+    Summary(Box<TaskSummary>),
+    Asks(List<AskRow>),
+    Costs(List<CostRow>),
     DeletedTasks(Vec<TaskNode>),
     Models(Vec<ModelOffer>),
+    Settings(Vec<SettingRow>),
     Projects(Vec<ProjectEntry>),
     Tree(TreeAnswer),
 }
@@ -130,6 +176,9 @@ pub struct Page {
     pub events: Vec<Event>,
     /// Whether there are older ones.
     pub more: bool,
+    /// Whether something on the way could not be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub damaged: bool,
 }
 
 /// Where a list of models comes from.
@@ -204,16 +253,24 @@ pub(in crate::engine) fn mismatch(wanted: &str, got: &Answer) -> Fault {
     let got = match got {
         Answer::Page(_) => "Page",
         Answer::Message(_) => "Message",
+        Answer::RawSession(_) => "RawSession",
         Answer::Blob(_) => "Blob",
         Answer::Diff(_) => "Diff",
+        Answer::Patch(_) => "Patch",
         Answer::Turns(_) => "Turns",
         Answer::MergePreview(_) => "MergePreview",
         Answer::RewindPreview(_) => "RewindPreview",
         Answer::Seen(_) => "Seen",
         Answer::Files(_) => "Files",
         Answer::Search(_) => "Search",
+        Answer::Find(_) => "Find",
+        Answer::Tasks(_) => "Tasks",
+        Answer::Summary(_) => "Summary",
+        Answer::Asks(_) => "Asks",
+        Answer::Costs(_) => "Costs",
         Answer::DeletedTasks(_) => "DeletedTasks",
         Answer::Models(_) => "Models",
+        Answer::Settings(_) => "Settings",
         Answer::Projects(_) => "Projects",
         Answer::Tree(_) => "Tree",
     };

@@ -1,5 +1,5 @@
-//! A project that another process works on, to be looked at: its tree and its sessions as they are on the disk, read again
-//! whenever they change. Nothing is written, nobody is disturbed, and whoever wants something done is told who has it.
+//! A project, opened for reading beside the process that works on it, or when no process does. Queries are answered from the
+//! disk; a screen follows the files as they change. Nothing is started, and nothing is written that an engine would write.
 //!
 //! What agents stream is not on the disk, so it is not seen here; what they have said and done is.
 
@@ -9,20 +9,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OnceCell, mpsc, watch};
 
-use crate::base::{Fault, SystemClock};
+use crate::base::{Fault, SystemClock, TaskId};
 use crate::config::Settings;
 use crate::config::paths::Home;
-use crate::engine::command::{Command, Outcome};
-use crate::engine::driver::Incoming;
-use crate::engine::feed::Feed;
-use crate::engine::handle::{Handle, Local};
+use crate::engine::command::{Command, FileCommand, Outcome};
+use crate::engine::feed::{Feed, Watcher};
+use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::queries::Queries;
-use crate::engine::reading::Reader;
+use crate::engine::query::{Answer, Query};
+use crate::engine::reading::LazyReader;
+use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
-use crate::git::Worktrees;
 use crate::model::Project;
 use crate::store::lock::LockError;
 use crate::store::{Blobs, EngineLock, RealDisk, Sessions};
@@ -31,103 +33,121 @@ use sight::Sight;
 /// How long changes are gathered: an agent at work writes many small ones.
 const GATHER: Duration = Duration::from_millis(150);
 
-/// Opens a project for looking only.
-pub async fn look_on(home: &Home, project: Project, settings: &Settings) -> Result<Handle, Fault> {
+/// Opens a project for reading only.
+pub fn read_only(home: &Home, project: Project, settings: &Settings) -> Handle {
     let folder = home.project(project.id);
     let sessions = Sessions::new(Arc::new(RealDisk), folder.sessions());
-    let blobs = Blobs::new(Arc::new(RealDisk), folder.blobs());
-    let git = |error: crate::git::Error| Fault::environment(error.to_string());
-    let worktrees = Worktrees::open(&project.path, &folder.worktrees(), None).await.map_err(git)?;
-    // Before the first look: what changes in between is seen a second time, and not missed.
-    let (changed, news) = mpsc::unbounded_channel();
-    let watcher = watch_folders(&[folder.root(), &folder.sessions()], changed);
     let queries = Queries {
         home: home.clone(),
-        project: project.clone(),
         settings: settings.clone(),
         clock: Arc::new(SystemClock),
-        reader: Reader::looking(worktrees, sessions.clone()),
-        sessions: sessions.clone(),
-        blobs,
+        reader: LazyReader::on_demand(&project.path, &folder.worktrees(), &sessions),
+        sessions,
+        blobs: Blobs::new(Arc::new(RealDisk), folder.blobs()),
+        project,
     };
-    let (sessions_read, settings) = (sessions, settings.clone());
-    let (tree, digests) = (folder.tree(), folder.digests());
-    let sight = blocking(move || Sight::new(project, settings, tree, digests, sessions_read)).await??;
-    let (incoming, inbox) = mpsc::unbounded_channel();
-    let (ended, over) = watch::channel(false);
-    let onlooker = Onlooker { sight: Arc::new(Mutex::new(sight)), feed: Feed::default(), lock: folder.lock() };
-    tokio::spawn(async move {
-        let _watcher = watcher;
-        onlooker.live(inbox, news).await;
-        let _ = ended.send(true);
-    });
-    Ok(Handle::new(Local { incoming, queries, over }))
+    let (over, _) = watch::channel(false);
+    Handle::new(ReadOnly { queries, lock: folder.lock(), following: OnceCell::new(), over })
 }
 
-struct Onlooker {
+struct ReadOnly {
+    queries: Queries,
+    lock: PathBuf,
+    /// Set when somebody first looks: a command that only asks needs neither a watch nor every session.
+    following: OnceCell<Following>,
+    over: watch::Sender<bool>,
+}
+
+impl Port for ReadOnly {
+    fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>> {
+        async move {
+            match command {
+                Command::Quit => {
+                    if let Some(following) = self.following.get() {
+                        following.feed.tell(&Update::Ended);
+                    }
+                    self.over.send_replace(true);
+                    Ok(Outcome::Done)
+                }
+                // Settings belong to the user, not to the engine that works on the project.
+                Command::Files(FileCommand::SetSetting { layer, key, value }) => {
+                    self.queries.settings_files().set_aside(layer, key, value).await
+                }
+                _ => Err(refusal(&self.lock)),
+            }
+        }
+        .boxed()
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+        async move {
+            if matches!(query, Query::Tree(_)) {
+                // Only the engine that works on the project knows what its agents are doing at this moment.
+                return Err(refusal(&self.lock));
+            }
+            let spot = match query.worktree_of() {
+                Some(task) => Some(self.queries.spot(task).await?),
+                None => None,
+            };
+            self.queries.answer(query, spot).await
+        }
+        .boxed()
+    }
+
+    fn session(&self, task: TaskId) -> Pages {
+        self.queries.session(task)
+    }
+
+    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+        async move {
+            let following = self.following.get_or_try_init(|| Following::start(&self.queries)).await?;
+            let watcher = following.feed.watch();
+            Ok((lock(&following.sight).snapshot(), watcher))
+        }
+        .boxed()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        let mut over = self.over.subscribe();
+        async move {
+            let _ = over.wait_for(|over| *over).await;
+        }
+        .boxed()
+    }
+}
+
+/// The tree and the sessions, read again whenever they change.
+struct Following {
     /// Looked through on a thread that may wait for the disk.
     sight: Arc<Mutex<Sight>>,
-    feed: Feed,
-    lock: PathBuf,
+    feed: Arc<Feed>,
+    /// Dropping it ends the following.
+    _watcher: Option<RecommendedWatcher>,
 }
 
-impl Onlooker {
-    async fn live(self, mut inbox: mpsc::UnboundedReceiver<Incoming>, mut news: mpsc::UnboundedReceiver<()>) {
-        loop {
-            tokio::select! {
-                Some(incoming) = inbox.recv() => {
-                    if self.hear(incoming) {
-                        break;
-                    }
+impl Following {
+    async fn start(queries: &Queries) -> Result<Self, Fault> {
+        let folder = queries.folder();
+        // Before the first look: what changes in between is seen a second time, and not missed.
+        let (changed, mut news) = mpsc::unbounded_channel();
+        let watcher = watch_folders(&[folder.root(), &folder.sessions()], changed);
+        let Queries { project, settings, sessions, .. } = queries.clone();
+        let sight =
+            blocking(move || Sight::new(project, settings, folder.tree(), folder.digests(), sessions)).await??;
+        let this = Self { sight: Arc::new(Mutex::new(sight)), feed: Arc::default(), _watcher: watcher };
+        let (sight, feed) = (Arc::clone(&this.sight), Arc::clone(&this.feed));
+        tokio::spawn(async move {
+            while let Some(()) = news.recv().await {
+                tokio::time::sleep(GATHER).await;
+                while news.try_recv().is_ok() {}
+                let sight = Arc::clone(&sight);
+                match blocking(move || lock(&sight).look()).await {
+                    Ok(updates) => updates.iter().for_each(|update| feed.tell(update)),
+                    Err(fault) => tracing::error!(%fault, "the project could not be looked at"),
                 }
-                Some(()) = news.recv() => {
-                    tokio::time::sleep(GATHER).await;
-                    while news.try_recv().is_ok() {}
-                    self.look_again().await;
-                }
-                else => break,
             }
-        }
-        self.feed.tell(&Update::Ended);
-    }
-
-    /// Answers. Tells whether that was the end.
-    fn hear(&self, incoming: Incoming) -> bool {
-        match incoming {
-            Incoming::Command { command: Command::Quit, answer, .. } => {
-                let _ = answer.send(Ok(Outcome::Done));
-                return true;
-            }
-            Incoming::Command { answer, .. } => drop(answer.send(Err(refusal(&self.lock)))),
-            // Only the engine that works on the project knows what its agents are doing at this moment.
-            Incoming::Query { answer, .. } => drop(answer.send(Err(refusal(&self.lock)))),
-            Incoming::Look { answer } => drop(answer.send((lock(&self.sight).snapshot(), self.feed.watch()))),
-            Incoming::Spot { task, answer } => drop(answer.send(lock(&self.sight).spot(task))),
-            // All of these come from an engine at work.
-            Incoming::Input(_)
-            | Incoming::Kept { .. }
-            | Incoming::Live { .. }
-            | Incoming::Diff { .. }
-            | Incoming::Sweep
-            | Incoming::Clashes { .. }
-            | Incoming::Digest
-            | Incoming::PlansChanged
-            | Incoming::Plans(_)
-            | Incoming::Sessions(_)
-            | Incoming::Profiles(_)
-            | Incoming::ComeRound
-            | Incoming::TimeIsUp => {}
-        }
-        false
-    }
-
-    async fn look_again(&self) {
-        let sight = Arc::clone(&self.sight);
-        let looked = blocking(move || lock(&sight).look()).await;
-        match looked {
-            Ok(updates) => updates.iter().for_each(|update| self.feed.tell(update)),
-            Err(fault) => tracing::error!(%fault, "the project could not be looked at"),
-        }
+        });
+        Ok(this)
     }
 }
 

@@ -5,9 +5,12 @@ mod edits;
 mod history;
 mod previews;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use history::{History, Moment};
+
+use tokio::sync::OnceCell;
 
 use crate::base::{Fault, TaskId, TurnId};
 use crate::engine::review::{DiffWish, Range, Receipt, Seen, TaskDiff, TurnView};
@@ -66,6 +69,42 @@ impl Spot {
     }
 }
 
+/// A [`Reader`], or what it takes to have one: sessions can be read where git cannot be used, so the repository is only opened
+/// for a query that needs it.
+#[derive(Clone)]
+pub enum LazyReader {
+    Open(Reader),
+    OnDemand(Arc<OnDemand>),
+}
+
+/// A reader that may look while another process works, once somebody needs it.
+pub struct OnDemand {
+    project: PathBuf,
+    worktrees: PathBuf,
+    sessions: Sessions,
+    reader: OnceCell<Reader>,
+}
+
+impl LazyReader {
+    pub(in crate::engine) fn on_demand(project: &Path, worktrees: &Path, sessions: &Sessions) -> Self {
+        let (project, worktrees, sessions) = (project.to_owned(), worktrees.to_owned(), sessions.clone());
+        Self::OnDemand(Arc::new(OnDemand { project, worktrees, sessions, reader: OnceCell::new() }))
+    }
+
+    pub(in crate::engine) async fn get(&self) -> Result<&Reader, Fault> {
+        match self {
+            Self::Open(reader) => Ok(reader),
+            Self::OnDemand(this) => {
+                let open = || async {
+                    let worktrees = Worktrees::open(&this.project, &this.worktrees, None).await?;
+                    Ok(Reader { worktrees, sessions: this.sessions.clone(), captures: false })
+                };
+                this.reader.get_or_try_init(open).await
+            }
+        }
+    }
+}
+
 /// What a range stands for.
 struct Ends {
     checkout: Checkout,
@@ -87,11 +126,6 @@ impl Reader {
     /// A reader in the process that has the project.
     pub(in crate::engine) fn new(worktrees: Worktrees, sessions: Sessions) -> Self {
         Self { worktrees, sessions, captures: true }
-    }
-
-    /// A reader that may look while another process works.
-    pub fn looking(worktrees: Worktrees, sessions: Sessions) -> Self {
-        Self { worktrees, sessions, captures: false }
     }
 
     /// Returns the turns of a task's conversation, oldest first.

@@ -14,7 +14,7 @@ use crate::engine::driver::Incoming;
 use crate::engine::feed::Feed;
 use crate::engine::handle::Local;
 use crate::engine::queries::Queries;
-use crate::engine::reading::{Reader, Spot};
+use crate::engine::reading::{LazyReader, Reader, Spot};
 use crate::engine::snapshot::Snapshot;
 use crate::git::Worktrees;
 use crate::model::Project;
@@ -38,7 +38,7 @@ pub fn staged(
         project: project.clone(),
         settings: merge(&Environment::default(), &[]).unwrap().settings,
         clock,
-        reader: Reader::new(worktrees, sessions.clone()),
+        reader: LazyReader::Open(Reader::new(worktrees, sessions.clone())),
         sessions,
         blobs: Blobs::new(disk, folder.blobs()),
     };

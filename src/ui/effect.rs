@@ -1,7 +1,7 @@
 //! What the screen wants done: plain data, carried out by the app. The screen itself touches nothing.
 
 use crate::base::{AskId, EventId, MessageId, MicroUsd, ProjectId, TaskId, TurnId};
-use crate::engine::command::Command;
+use crate::engine::command::{Command, FileCommand, Layer};
 use crate::engine::review::{Extent, Goal, How, Seen};
 use crate::model::BlobRef;
 use crate::model::search::Question;
@@ -159,15 +159,18 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Returns the key in the configuration.
-    pub fn key(&self) -> &'static str {
-        match self {
-            Self::Theme(_) => "theme",
-            Self::ProjectBudget(_) => "budgetUsd",
-            Self::NotifyDesktop(_) => "notify.desktop",
-            Self::NotifyBell(_) => "notify.bell",
-            Self::Mouse(_) => "mouse",
-            Self::TaskModel(_) => "model",
-        }
+    /// Returns the command that saves it: taste in the user's own settings, money in the project's.
+    pub fn command(&self) -> Command {
+        let (layer, key, value) = match self {
+            Self::Theme(name) => (Layer::Global, "theme", Some(name.clone())),
+            Self::NotifyDesktop(on) => (Layer::Global, "notify.desktop", Some(on.to_string())),
+            Self::NotifyBell(on) => (Layer::Global, "notify.bell", Some(on.to_string())),
+            Self::Mouse(on) => (Layer::Global, "mouse", Some(on.to_string())),
+            Self::TaskModel(model) => (Layer::Local, "model", Some(model.clone())),
+            Self::ProjectBudget(budget) => {
+                (Layer::Local, "budgetUsd", budget.map(|budget| (budget.0 as f64 / 1_000_000.0).to_string()))
+            }
+        };
+        Command::Files(FileCommand::SetSetting { layer, key: key.to_owned(), value })
     }
 }

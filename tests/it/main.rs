@@ -63,6 +63,8 @@ mod engine_moves;
 #[cfg(test)]
 mod engine_places;
 #[cfg(test)]
+mod engine_queries;
+#[cfg(test)]
 mod engine_restore;
 #[cfg(test)]
 mod engine_rounds;

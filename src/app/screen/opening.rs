@@ -122,6 +122,7 @@ impl Opened {
             searches: Latest::default(),
             files: Latest::default(),
             marked: futures::future::ready(()).boxed().shared(),
+            saved: futures::future::ready(()).boxed().shared(),
             news,
             end: None,
             is_warm: false,

@@ -72,7 +72,7 @@ impl Screen {
             Effect::Notify { title, body } => self.notify(&title, &body),
             Effect::SetTitle { title } => self.terminal.set_title(&title),
             Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
-            Effect::SaveSetting { setting } => self.save_setting(&setting).await?,
+            Effect::SaveSetting { setting } => self.save_setting(setting).await?,
             Effect::SaveDrafts { drafts } => {
                 if let Some(kept) = &self.kept {
                     kept.drafts.keep(&drafts::Drafts { drafts });
@@ -122,13 +122,20 @@ impl Screen {
         self.marked = marking.map(drop).boxed().shared();
     }
 
-    async fn save_setting(&mut self, setting: &Setting) -> Result<(), Fault> {
-        if let Err(fault) = (self.options.save_setting)(setting) {
-            self.say(Level::Error, fault.to_string());
-        }
+    async fn save_setting(&mut self, setting: Setting) -> Result<(), Fault> {
+        let (before, command) = (self.saved.clone(), setting.command());
+        let (handle, news) = (self.handle.clone(), self.news.clone());
+        // One after the other: of two changes of a setting the later one counts.
+        let saving = tokio::spawn(async move {
+            before.await;
+            if let Err(fault) = handle.command(command).await {
+                let _ = news.send(Msg::Said { level: Level::Error, text: fault.to_string() }.into());
+            }
+        });
+        self.saved = saving.map(drop).boxed().shared();
         match setting {
             Setting::Theme(_) => Box::pin(self.load_theme()).await?,
-            Setting::Mouse(on) => self.terminal.set_mouse(*on),
+            Setting::Mouse(on) => self.terminal.set_mouse(on),
             Setting::ProjectBudget(_) | Setting::NotifyDesktop(_) | Setting::NotifyBell(_) | Setting::TaskModel(_) => {}
         }
         Ok(())

@@ -6,20 +6,21 @@ use std::path::Path;
 
 use super::{Finding, Level};
 use crate::cli::looks;
-use crate::cli::place::{self, Here, shell_word};
+use crate::cli::place::{Here, shell_word};
 use crate::config::paths::Home;
 use crate::config::settings::Transport;
 use crate::config::{Layer, LayerFile, Problem, Server, ServerState, Severity, Trouble, holds_secret};
+use crate::engine::settings_files;
 
 pub(super) fn files(here: &Here, home: &Home) -> Vec<Finding> {
-    let paths = match here.config_files(home) {
+    let paths = match here.settings_files(home).map(|files| files.paths()) {
         Ok(paths) => paths,
         Err(fault) => return vec![Finding::of_fault("settings", &fault)],
     };
     let mut findings = Vec::new();
     let mut read = 0;
     for (layer, path) in paths {
-        let bytes = match place::read(layer, &path) {
+        let bytes = match settings_files::read(layer, &path) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => continue,
             Err(fault) => {

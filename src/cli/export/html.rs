@@ -5,27 +5,28 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, html};
 
-use super::Head;
 use super::story::{Part, Picture, Story, What};
+use super::{facts, title};
+use crate::engine::query::TaskSummary;
 
 const STYLE: &str = include_str!("../../../assets/export.css");
 /// Nothing may be loaded or run, whatever stands in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// Returns the document.
-pub(super) fn page(head: &Head<'_>, story: &Story) -> String {
-    let title = escape(&head.title()).into_owned();
+pub(super) fn page(head: &TaskSummary, story: &Story) -> String {
+    let title = escape(&title(head)).into_owned();
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<dl>\n"
     );
-    for (name, value) in head.facts() {
+    for (name, value) in facts(head) {
         let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
     }
     out.push_str("</dl>\n");
-    if let Some(node) = head.node {
+    if let Some(node) = &head.node {
         out.push_str(&rendered(&node.description));
         for round in &node.results {
             let _ = writeln!(out, "<blockquote>{}</blockquote>", rendered(&round.result));

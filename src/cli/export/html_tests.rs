@@ -4,8 +4,8 @@ use crate::cli::export::story::Outcome;
 
 fn page_of(parts: Vec<What>) -> String {
     let at = Timestamp::from_millis(0);
-    let head = Head {
-        project: "<app>",
+    let head = TaskSummary {
+        project: "<app>".to_owned(),
         task: TaskId::from_ulid(ulid::Ulid::from_parts(1, 1)),
         node: None,
         cost: MicroUsd::ZERO,

@@ -5,17 +5,18 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-use super::Head;
 use super::story::{Picture, Story, What};
+use super::{facts, title};
+use crate::engine::query::TaskSummary;
 
 /// Returns the document.
-pub(super) fn page(head: &Head<'_>, story: &Story) -> String {
-    let mut out = format!("# {}\n\n", line(&head.title()));
-    for (name, value) in head.facts() {
+pub(super) fn page(head: &TaskSummary, story: &Story) -> String {
+    let mut out = format!("# {}\n\n", line(&title(head)));
+    for (name, value) in facts(head) {
         let _ = writeln!(out, "- {name}: {}", line(&value));
     }
     out.push('\n');
-    if let Some(node) = head.node {
+    if let Some(node) = &head.node {
         if !node.description.trim().is_empty() {
             let _ = writeln!(out, "{}\n", own(&node.description));
         }

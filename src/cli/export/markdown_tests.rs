@@ -4,8 +4,14 @@ use super::*;
 use crate::base::{MicroUsd, TaskId, Timestamp};
 use crate::cli::export::story::{Outcome, Part};
 
-fn head(project: &str) -> Head<'_> {
-    Head { project, task: TaskId::from_ulid(ulid::Ulid::from_parts(1, 1)), node: None, cost: MicroUsd::ZERO, tokens: 0 }
+fn head(project: &str) -> TaskSummary {
+    TaskSummary {
+        project: project.to_owned(),
+        task: TaskId::from_ulid(ulid::Ulid::from_parts(1, 1)),
+        node: None,
+        cost: MicroUsd::ZERO,
+        tokens: 0,
+    }
 }
 
 fn page_of(parts: Vec<What>) -> String {

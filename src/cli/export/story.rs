@@ -6,10 +6,9 @@ use base64::Engine as _;
 
 use crate::base::{Timestamp, sanitize, text};
 use crate::cli::log::entry;
-use crate::model::content::{Content, Image};
+use crate::model::content::{BlobId, Content, Image};
 use crate::model::event::{Body, Event, ToolResult};
 use crate::model::message::Source;
-use crate::store::Blobs;
 
 /// How much of one output is told. The rest is counted.
 const LONGEST: usize = 200_000;
@@ -70,16 +69,19 @@ pub(super) struct Picture {
     pub(super) data: Option<String>,
 }
 
+/// Returns the bytes of a blob. `None`: it is not there any more.
+pub(super) type Blobs<'a> = dyn Fn(&BlobId) -> Option<Vec<u8>> + 'a;
+
 /// Makes a story of events, one after the other. Outputs that were too large for the log are read from blobs.
 pub(super) struct Teller<'a> {
     story: Story,
-    blobs: &'a Blobs,
+    blobs: &'a Blobs<'a>,
     /// Calls without a result, by their place in the story.
     open: HashMap<String, usize>,
 }
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(blobs: &'a Blobs) -> Self {
+    pub(super) fn new(blobs: &'a Blobs<'a>) -> Self {
         Self { story: Story::default(), blobs, open: HashMap::new() }
     }
 
@@ -93,7 +95,7 @@ impl<'a> Teller<'a> {
 }
 
 impl Story {
-    fn add(&mut self, event: Event, blobs: &Blobs, open: &mut HashMap<String, usize>) {
+    fn add(&mut self, event: Event, blobs: &Blobs<'_>, open: &mut HashMap<String, usize>) {
         let at = event.ts;
         let what = match event.body {
             Body::ToolCall(call) => {
@@ -128,7 +130,7 @@ impl Story {
 }
 
 /// Returns what is told of an event that is no tool's. Nothing: it is bookkeeping.
-fn told(body: Body, blobs: &Blobs) -> Option<What> {
+fn told(body: Body, blobs: &Blobs<'_>) -> Option<What> {
     let (head, said) = entry::describe(&body);
     let head = sanitize::line(&head).into_owned();
     let folded = |summary: String, text: &str| Some(What::Folded { summary, text: clean(text) });
@@ -192,22 +194,22 @@ fn told(body: Body, blobs: &Blobs) -> Option<What> {
     }
 }
 
-fn outcome(result: &ToolResult, blobs: &Blobs) -> Outcome {
+fn outcome(result: &ToolResult, blobs: &Blobs<'_>) -> Outcome {
     let text = match &result.content {
         Content::Text { text } => clean(text),
-        Content::Blob(blob) => match blobs.read(&blob.blob) {
-            Ok(bytes) => clean(&String::from_utf8_lossy(&bytes)),
-            Err(_) => format!("[{} that are not there any more]", text::size(blob.bytes)),
+        Content::Blob(blob) => match blobs(&blob.blob) {
+            Some(bytes) => clean(&String::from_utf8_lossy(&bytes)),
+            None => format!("[{} that are not there any more]", text::size(blob.bytes)),
         },
     };
     let pictures = result.images.iter().map(|image| picture(image, blobs)).collect();
     Outcome { failed: result.is_error, millis: result.duration_ms, text, pictures }
 }
 
-fn picture(image: &Image, blobs: &Blobs) -> Picture {
+fn picture(image: &Image, blobs: &Blobs<'_>) -> Picture {
     let name = image.name.as_deref().unwrap_or("picture");
     let shown = PICTURES.contains(&image.media_type.as_str()) && image.data.bytes <= LARGEST_IMAGE;
-    let bytes = if shown { blobs.read(&image.data.blob).ok() } else { None };
+    let bytes = if shown { blobs(&image.data.blob) } else { None };
     let encode = |bytes: Vec<u8>| {
         format!("data:{};base64,{}", image.media_type, base64::engine::general_purpose::STANDARD.encode(bytes))
     };

@@ -1,10 +1,8 @@
-use std::sync::Arc;
-
 use super::*;
 use crate::base::{EventId, Json};
+use crate::model::content::BlobRef;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{AssistantText, TurnEnded};
-use crate::store::RealDisk;
 
 fn event(number: u64, body: impl Into<Body>) -> Event {
     let id = EventId::from_ulid(ulid::Ulid::from_parts(number, 0));
@@ -38,21 +36,18 @@ fn result(id: &str, content: Content) -> ToolResult {
     }
 }
 
-fn story_of(events: Vec<Event>, blobs: &Blobs) -> Story {
+fn story_of(events: Vec<Event>, blobs: &Blobs<'_>) -> Story {
     let mut teller = Teller::new(blobs);
     events.into_iter().for_each(|event| teller.hear(event));
     teller.story()
 }
 
-fn blobs() -> (tempfile::TempDir, Blobs) {
-    let folder = tempfile::tempdir().unwrap();
-    let blobs = Blobs::new(Arc::new(RealDisk), folder.path());
-    (folder, blobs)
+fn blob(hash: u8, bytes: u64) -> BlobRef {
+    BlobRef { blob: BlobId::of_hash(&[hash; 32]), bytes }
 }
 
 #[test]
 fn a_call_and_what_it_gave_are_one_part_and_bookkeeping_is_none() {
-    let (_folder, blobs) = blobs();
     let ended = TurnEnded {
         turn: crate::base::TurnId::from_ulid(ulid::Ulid::from_parts(9, 9)),
         stop: crate::model::event::StopReason::ToolUse,
@@ -66,7 +61,7 @@ fn a_call_and_what_it_gave_are_one_part_and_bookkeeping_is_none() {
             event(5, Body::ToolResult(result("lost", Content::text("of a call that is gone")))),
             event(6, Body::ToolCall(call("open", "[1]"))),
         ],
-        &blobs,
+        &|_| None,
     );
     assert_eq!(story.parts.len(), 4, "{story:?}");
     assert!(matches!(&story.parts[0].what, What::Said { text, by_person: false, .. } if text == "I look."));
@@ -79,25 +74,24 @@ fn a_call_and_what_it_gave_are_one_part_and_bookkeeping_is_none() {
 
 #[test]
 fn large_outputs_come_from_their_blobs_are_cut_and_may_be_missing() {
-    let (_folder, blobs) = blobs();
-    let kept = blobs.put("x".repeat(LONGEST + 1_000).as_bytes()).unwrap();
-    let (_other, elsewhere) = self::blobs();
-    let missing = elsewhere.put(b"not here").unwrap();
+    let (kept, missing) = (blob(1, 0), blob(2, 8));
+    let output = "x".repeat(LONGEST + 1_000).into_bytes();
     let told = |content| {
-        let story = story_of(vec![event(1, Body::ToolResult(result("a", content)))], &blobs);
+        let story = story_of(vec![event(1, Body::ToolResult(result("a", content)))], &|id| {
+            (*id == kept.blob).then(|| output.clone())
+        });
         let What::Tool { outcome: Some(outcome), .. } = &story.parts[0].what else { panic!("{story:?}") };
         outcome.text.clone()
     };
-    let text = told(Content::Blob(kept));
+    let text = told(Content::Blob(kept.clone()));
     assert!(text.ends_with("\n… 1.0 KB more") && text.len() < LONGEST + 100, "{}", text.len());
     assert_eq!(told(Content::Blob(missing)), "[8 B that are not there any more]");
 }
 
 #[test]
 fn only_pictures_are_shown_as_pictures() {
-    let (_folder, blobs) = blobs();
-    let data = blobs.put(b"\x89PNG").unwrap();
-    let image = |media_type: &str| Image { data: data.clone(), media_type: media_type.to_owned(), name: None };
+    let blobs = |_: &BlobId| Some(b"\x89PNG".to_vec());
+    let image = |media_type: &str| Image { data: blob(1, 4), media_type: media_type.to_owned(), name: None };
     assert_eq!(picture(&image("image/png"), &blobs).data.as_deref(), Some("data:image/png;base64,iVBORw=="));
     assert_eq!(picture(&image("text/html"), &blobs).data, None);
     assert_eq!(picture(&image("image/svg+xml\"><script>"), &blobs).data, None);

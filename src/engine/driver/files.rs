@@ -31,7 +31,7 @@ impl FileCommand {
     fn worktree_of(&self) -> Option<TaskId> {
         match self {
             Self::DraftConflicts { task, .. } => Some(*task),
-            Self::MarkSeen { .. } | Self::AttachPicture { .. } => None,
+            Self::MarkSeen { .. } | Self::AttachPicture { .. } | Self::SetSetting { .. } => None,
         }
     }
 }
@@ -49,6 +49,7 @@ async fn carry_out(parts: &Arc<Parts>, command: FileCommand, spot: Option<Spot>)
             let stored = tokio::task::spawn_blocking(move || store_picture(&parts, name, data));
             stored.await.map_err(|error| Fault::internal(error.to_string()))?.map(Outcome::Attached)
         }
+        FileCommand::SetSetting { layer, key, value } => parts.settings_files.set_aside(layer, key, value).await,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an onlooker knows, and how it learns what is new: by the size and the time of files, then by reading.
+//! What is known of a project that is only read, and how it learns what is new: by the size and the time of files, then by reading.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use crate::base::{EventId, Fault, TaskId};
 use crate::config::Settings;
-use crate::engine::reading::Spot;
 use crate::engine::snapshot::{ProjectView, Snapshot, TaskView};
 use crate::engine::update::Update;
 use crate::model::conversation::Role;
@@ -66,12 +65,6 @@ impl Sight {
         let project = ProjectView::set_up(&self.project, &self.settings);
         let tasks = self.tree.all().filter_map(|node| Some(self.known.get(&node.id)?.view.clone())).collect();
         Snapshot { project, root: self.tree.root_id(), tasks, quiet: false }
-    }
-
-    pub(super) fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
-        let receipt = self.known.get(&task).and_then(|known| known.view.receipt.clone());
-        Spot::of(&self.tree, task, &self.project, self.settings.verify.as_deref(), receipt)
-            .ok_or_else(|| Fault::user("this task is not there any more"))
     }
 
     /// Returns what is different since the last look.

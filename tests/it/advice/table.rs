@@ -58,7 +58,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
             ("cli/first.rs", "mxd --plain"),
             ("cli/first.rs", "mxd demo"),
             ("cli/screen.rs", "mxd demo"),
-            ("engine/onlooker.rs", "mxd"),
+            ("engine/read_only.rs", "mxd"),
             ("term/terminal.rs", "mxd --plain"),
             ("ui/setup/view.rs", "mxd demo"),
         ],
@@ -169,7 +169,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         &[
             ("cli/say.rs", "mxd asks"),
             ("cli/search.rs", "mxd search WORDS"),
-            ("cli/tree.rs", "mxd tree"),
+            ("engine/queries/list.rs", "mxd tree"),
             ("cli/work.rs", "mxd tree"),
             ("engine/machine.rs", "mxd tree"),
             ("engine/machine/asking.rs", "mxd asks"),

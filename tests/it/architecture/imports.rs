@@ -42,12 +42,17 @@ fn depth(path: &Path) -> usize {
     path.strip_prefix("src").map_or(usize::MAX, |inner| inner.components().count())
 }
 
-/// Reads `room::door…` or `{room::door…, room…}`.
+/// Reads `room::door…`, `room::{door…, door…}` or `{room::door…, room…}`.
 fn collect(tokens: &[(String, usize)], line: usize, found: &mut Vec<Import>) {
     if !is(tokens, 0, "{") {
-        found.extend(import(tokens, line));
+        import(tokens, line, found);
         return;
     }
+    each_of_group(tokens, |item| import(item, line, found));
+}
+
+/// Calls `each` with what follows the start of every item of a `{…}`.
+fn each_of_group(tokens: &[(String, usize)], mut each: impl FnMut(&[(String, usize)])) {
     let mut level = 0_usize;
     for (at, (word, _)) in tokens.iter().enumerate() {
         match word.as_str() {
@@ -59,18 +64,23 @@ fn collect(tokens: &[(String, usize)], line: usize, found: &mut Vec<Import>) {
             return;
         }
         if level == 1 && matches!(word.as_str(), "{" | ",") {
-            found.extend(import(&tokens[at + 1..], line));
+            each(&tokens[at + 1..]);
         }
     }
 }
 
-fn import(tokens: &[(String, usize)], line: usize) -> Option<Import> {
-    let name = |at: usize| {
-        let word = &tokens.get(at)?.0;
+fn import(tokens: &[(String, usize)], line: usize, found: &mut Vec<Import>) {
+    let name = |tokens: &[(String, usize)]| {
+        let word = &tokens.first()?.0;
         word.starts_with(|c: char| c.is_alphabetic() || c == '_').then(|| word.clone())
     };
-    let door = if is(tokens, 1, "::") { name(2) } else { None };
-    Some(Import { room: name(0)?, door, line })
+    let Some(room) = name(tokens) else { return };
+    let mut push = |door| found.push(Import { room: room.clone(), door, line });
+    match tokens.get(2..).filter(|_| is(tokens, 1, "::")) {
+        Some(group) if is(group, 0, "{") => each_of_group(group, |item| push(name(item))),
+        Some(path) => push(name(path)),
+        None => push(None),
+    }
 }
 
 fn is(tokens: &[(String, usize)], at: usize, word: &str) -> bool {

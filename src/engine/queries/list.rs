@@ -1,0 +1,171 @@
+//! Lists over all tasks, read from the tree's file and the sessions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Queries;
+use crate::base::{Fault, MicroUsd, TaskId};
+use crate::config::RepoFiles;
+use crate::config::recurring::Plan;
+use crate::engine::query::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
+use crate::git::repo_file;
+use crate::model::event::Body;
+use crate::model::fold::SessionState;
+use crate::model::task::Recurring;
+use crate::model::tree::LookupError;
+use crate::model::usage::Tokens;
+use crate::model::{TaskNode, Tree};
+use crate::store::tree_file::TreeFile;
+use crate::store::{Digests, RealDisk};
+
+/// The tree's file.
+#[derive(Default)]
+pub(super) struct SavedTree {
+    /// `None` if the project has no task yet.
+    pub(super) tree: Option<Tree>,
+    /// What did not fit together.
+    warnings: Vec<String>,
+}
+
+impl Queries {
+    /// Returns the saved tree. A tree that went missing beside its sessions is a fault, not an empty project.
+    pub(super) fn tree(&self) -> Result<SavedTree, Fault> {
+        let mut file = TreeFile::new(Arc::new(RealDisk), self.folder().tree());
+        let Some(loaded) = file.load_beside(&self.sessions)? else { return Ok(SavedTree::default()) };
+        let warnings = loaded.notes.iter().map(ToString::to_string).collect();
+        Ok(SavedTree { tree: Some(loaded.tree), warnings })
+    }
+
+    /// Returns the task that `name` means: in the tree, or at least in the sessions.
+    pub(super) fn find(&self, name: &str) -> Result<TaskId, Fault> {
+        let unknown = |error: LookupError| Fault::user(error.to_string()).hint("`mxd tree` lists the tasks");
+        let found = match self.tree().map(|saved| saved.tree) {
+            Ok(Some(tree)) => tree.find(name).map(|node| node.id).map_err(unknown),
+            Ok(None) => Err(unknown(LookupError::Unknown(name.to_owned()))),
+            Err(fault) => Err(fault),
+        };
+        found.or_else(|fault| {
+            let id = name.trim().to_ascii_uppercase().parse().ok();
+            id.filter(|id| self.sessions.path(*id).exists()).ok_or(fault)
+        })
+    }
+
+    pub(super) fn task_list(&self) -> Result<List<TaskRow>, Fault> {
+        let SavedTree { tree, mut warnings } = self.tree()?;
+        let Some(tree) = tree else { return Ok(List { rows: Vec::new(), warnings }) };
+        // Only what was appended since the digests were written is read: a session can be hundreds of megabytes.
+        let mut digests = self.digests();
+        let mut rows = Vec::new();
+        for node in tree.all() {
+            let state = match digests.summary(&self.sessions, node.id) {
+                Ok(summary) => summary.state,
+                Err(error) => {
+                    warnings.push(format!("{error}; what it cost and what waits in it is not counted"));
+                    SessionState::default()
+                }
+            };
+            rows.push(TaskRow {
+                depth: tree.depth(node.id),
+                cost: state.usage.cost(),
+                unpriced: state.usage.is_lower_bound(),
+                tokens: state.usage.tokens().total(),
+                turns: state.turns.ended,
+                pending_messages: state.messages.len(),
+                asks: state.asks.len(),
+                queued_merge: state.work.queued,
+                schedule: self.schedule(node),
+                node: node.clone(),
+            });
+        }
+        Ok(List { rows, warnings })
+    }
+
+    pub(super) fn asks(&self) -> Result<List<AskRow>, Fault> {
+        let SavedTree { tree, mut warnings } = self.tree()?;
+        let mut digests = self.digests();
+        let mut rows = Vec::new();
+        for node in tree.iter().flat_map(Tree::all) {
+            match digests.summary(&self.sessions, node.id) {
+                Ok(summary) => rows.extend(summary.state.asks.iter().map(|ask| AskRow {
+                    task: node.id,
+                    title: node.title.clone(),
+                    ask: ask.clone(),
+                })),
+                Err(error) => warnings.push(format!("{error}; questions in it are not listed")),
+            }
+        }
+        Ok(List { rows, warnings })
+    }
+
+    pub(super) fn summary(&self, task: TaskId) -> Result<TaskSummary, Fault> {
+        let node = self.tree()?.tree.and_then(|tree| tree.get(task).cloned());
+        let usage = self.digests().summary(&self.sessions, task)?.state.usage;
+        let (cost, tokens) = (usage.cost(), usage.tokens().total());
+        Ok(TaskSummary { project: self.project.name.clone(), task, node, cost, tokens })
+    }
+
+    /// Returns what was spent, deleted tasks included. What was rewound or summarised was paid for too, so whole files are
+    /// read.
+    pub(super) fn costs(&self, by: CostsBy) -> Result<List<CostRow>, Fault> {
+        let SavedTree { tree, mut warnings } = self.tree()?;
+        let tasks = if self.sessions.folder().exists() { self.sessions.list()? } else { Vec::new() };
+        let mut rows: BTreeMap<String, CostRow> = BTreeMap::new();
+        for task in tasks {
+            let node = tree.as_ref().and_then(|tree| tree.get(task));
+            match self.spent_by(task, by) {
+                Ok(spent) => {
+                    for (key, tokens, cost) in spent {
+                        let row = rows.entry(key.clone()).or_insert_with(|| match by {
+                            CostsBy::Task => {
+                                let name = node.map_or_else(String::new, |node| node.title.clone());
+                                CostRow { name, task: Some(task), ..CostRow::default() }
+                            }
+                            CostsBy::Model | CostsBy::Day => CostRow { name: key, ..CostRow::default() },
+                        });
+                        row.add(&tokens, cost);
+                    }
+                }
+                Err(fault) => warnings.push(format!("{fault}; what it cost is not counted")),
+            }
+        }
+        let mut rows: Vec<CostRow> = rows.into_values().collect();
+        if by != CostsBy::Day {
+            rows.sort_by_key(|row| std::cmp::Reverse(row.cost));
+        }
+        Ok(List { rows, warnings })
+    }
+
+    /// Returns what each response of a task cost, with the row it belongs to.
+    fn spent_by(&self, task: TaskId, by: CostsBy) -> Result<Vec<(String, Tokens, Option<MicroUsd>)>, Fault> {
+        let mut spent = Vec::new();
+        self.sessions.stream(task, |event| match event.body {
+            // Everything before this was spent by the task it was copied from.
+            Body::ForkMarker(_) => spent.clear(),
+            Body::Usage(usage) => {
+                let key = match by {
+                    CostsBy::Task => task.to_string(),
+                    CostsBy::Model => usage.model,
+                    CostsBy::Day => event.ts.to_seconds_string().chars().take(10).collect(),
+                };
+                spent.push((key, usage.tokens, usage.cost));
+            }
+            _ => {}
+        })?;
+        Ok(spent)
+    }
+
+    /// Returns when a recurring task runs. A file that is wrong is reported by whoever runs it; here the task has no times.
+    fn schedule(&self, node: &TaskNode) -> Option<String> {
+        if node.recurring == Recurring::None {
+            return None;
+        }
+        let path = RepoFiles::new(&self.project.path).task(node.id);
+        let text = repo_file::read_text(&self.project.path, &path, repo_file::SMALL).ok().flatten()?;
+        let words = Plan::read(node.id, &path, &text).ok()?.schedule.words();
+        Some(words).filter(|words| !words.is_empty())
+    }
+
+    fn digests(&self) -> Digests {
+        Digests::load(Arc::new(RealDisk), self.folder().digests())
+    }
+}
