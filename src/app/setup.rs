@@ -118,6 +118,8 @@ pub async fn set_up_in_lines(
 ) -> Result<End, Fault> {
     let mut state = State::new(start);
     let deaf = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
+    // Heard from here on, not from one question to the next: a key pressed in between counts.
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(deaf)?;
     let mut hung_up = signal(SignalKind::hangup()).map_err(deaf)?;
     let mut terminated = signal(SignalKind::terminate()).map_err(deaf)?;
     loop {
@@ -128,7 +130,7 @@ pub async fn set_up_in_lines(
         // A signal must not leave a terminal behind that shows nothing.
         let typed = tokio::select! {
             line = lines.recv() => line,
-            _ = tokio::signal::ctrl_c() => None,
+            _ = interrupted.recv() => None,
             _ = hung_up.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
             _ = terminated.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
         };
@@ -142,7 +144,10 @@ pub async fn set_up_in_lines(
             Some(Effect::Quit) => return Ok(End::Quit),
             Some(Effect::Try(attempt)) => {
                 say("Asking\u{2026}");
-                let tried = try_out(attempt, Arc::clone(&clock)).await;
+                let tried = tokio::select! {
+                    tried = try_out(attempt, Arc::clone(&clock)) => tried,
+                    _ = interrupted.recv() => return Ok(End::Quit),
+                };
                 state.update(Msg::Tried(tried));
             }
             Some(Effect::MakeRepository) => {

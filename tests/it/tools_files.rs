@@ -97,9 +97,7 @@ async fn pictures_are_shown_and_large_ones_scaled_down() {
     );
     let kept = image::open_with_guess(&bench, &reply, 1);
     assert_eq!((kept.width(), kept.height()), (2000, 40));
-    assert!(
-        reply.text.contains("40x20") && reply.text.contains("3000x60") && reply.text.contains("shown at 2000x40")
-    );
+    assert!(reply.text.contains("40x20") && reply.text.contains("3000x60") && reply.text.contains("shown at 2000x40"));
 }
 
 mod image {
