@@ -55,6 +55,7 @@ use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::{Notice, Update};
 use crate::git::radar::Radar;
 use crate::git::{AgentGit, Worktrees};
+use crate::model::ask::Approval;
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::model::run::RunCommand;
@@ -300,9 +301,14 @@ impl Driver {
                 if let Input::Timer { timer } = &input {
                     self.timers.remove(timer);
                 }
-                let decided = if let Input::Decided { ticket, .. } = &input { Some(*ticket) } else { None };
+                let decided = match &input {
+                    Input::Decided { decision, .. } => Some((decision.task, decision.approval.clone())),
+                    _ => None,
+                };
                 self.step(input);
-                decided.into_iter().for_each(|ticket| self.rounds.decided(ticket));
+                if let Some((task, Approval::RecurringTask { .. })) = decided {
+                    self.rounds.decided(task);
+                }
             }
             Incoming::Kept { task, shown, events } => {
                 self.tell_live(task, shown);

@@ -35,11 +35,14 @@ mod working;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use approvals::Approvals;
+pub use approving::Decision;
+pub use editing::{Clearing, Copying, Recalling, Restoring};
 pub use io::{
     AccountOrder, BranchFate, Effect, EffectId, Ground, Hook, Input, LaunchFailure, LaunchOrder, Limits, Place, Timer,
     Unapproved,
 };
 pub use job::{Foreseen, GoBack, Job, LandResult, Preparation, UndoneLanding, Went, Worked};
+pub use saving::WritingDown;
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{CommandId, Outcome};
@@ -70,8 +73,8 @@ pub struct Machine {
     tree: Tree,
     lives: BTreeMap<TaskId, Life>,
     saves: Saves,
-    /// How many jobs with tasks' work are under way.
-    jobs: usize,
+    /// How many effects that begin work outside of the machine are not answered yet.
+    under_way: usize,
     /// What is to happen when an append, a copy or a clearing is through.
     pending: BTreeMap<EffectId, Pending>,
     /// How messages that are on their way to a session are to be handed over.
@@ -149,7 +152,7 @@ impl Life {
     }
 }
 
-/// Who waits for something that is under way.
+/// What goes on when an append is on the disk, or cannot be.
 #[derive(Debug)]
 enum Pending {
     /// Nobody.
@@ -177,19 +180,13 @@ enum Pending {
         command: Option<CommandId>,
     },
     Withdrawal(TaskId, CommandId),
-    Edit(Box<editing::Continuation>),
+    Edit(Box<editing::Keeping>),
     /// What was done with a task's work.
     Work(Box<working::Kept>),
-    /// An answer about a tool server: it counts once the settings have it.
-    Decision(approving::Decision),
     /// A question about something that needs the user's approval.
     Approval(AskId),
     /// A question about more tasks, and what the agent is told meanwhile.
     TaskLimit(TaskId, CommandId, Fault),
-    /// A task that is to be brought back.
-    Recall(Origin, TaskId),
-    /// What waits for a file of a recurring task.
-    WriteDown(Box<saving::Then>),
 }
 
 impl Machine {
@@ -204,7 +201,7 @@ impl Machine {
             tree,
             ground,
             lives: BTreeMap::new(),
-            jobs: 0,
+            under_way: 0,
             pending: BTreeMap::new(),
             plans: BTreeMap::new(),
             completions: BTreeMap::new(),
@@ -241,7 +238,7 @@ impl Machine {
         self.queue.is_empty()
             && self.saves.is_idle()
             && self.pending.is_empty()
-            && self.jobs == 0
+            && self.under_way == 0
             && self.completions.is_empty()
             && self.deferred.is_empty()
             && self.lives.values().all(Life::is_quiet)
@@ -249,10 +246,12 @@ impl Machine {
 
     /// Takes one input and returns what is to be done about it, in order.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
+        self.under_way = self.under_way.saturating_sub(usize::from(input.ends_work()));
         self.take(now, input);
         self.make_deferred(now);
         self.start_queued_merges(now);
         self.save_if_needed();
+        self.under_way += self.out.iter().filter(|effect| effect.begins_work()).count();
         self.end_if_over();
         std::mem::take(&mut self.out)
     }
@@ -276,19 +275,19 @@ impl Machine {
             Input::Launched { task, model } => self.launched(task, model),
             Input::LaunchFailed { task, failure } => self.launch_failed(now, task, failure),
             Input::RunOver { task, ending } => self.run_over(now, task, ending),
-            Input::Cleared { ticket, result } => self.cleared(now, ticket, result),
-            Input::Restored { ticket, result } => self.worktree_restored(now, ticket, result),
-            Input::Copied { ticket, result } => self.copied(now, ticket, result),
+            Input::Cleared { then, result } => self.cleared(now, then, result),
+            Input::Restored { then, result } => self.worktree_restored(now, then, result),
+            Input::Copied { then, result } => self.copied(now, then, result),
             Input::Worked(worked) => self.worked(now, *worked),
-            Input::Decided { ticket, result } => self.decided(now, ticket, result),
+            Input::Decided { decision, result } => self.decided(now, *decision, result),
             Input::ToolsChanged { changes } => {
                 self.ground.changed_tools = changes;
                 self.ask_about_servers();
             }
-            Input::Recalled { ticket, result } => self.recalled(now, ticket, result),
+            Input::Recalled { then, result } => self.recalled(now, then, result),
             Input::Timer { timer } => self.rang(now, timer),
             Input::Round { task, facts, session } => self.round(now, task, &facts, *session),
-            Input::WrittenDown { ticket, result } => self.written_down(now, ticket, result),
+            Input::WrittenDown { then, result } => self.written_down(now, then, result),
             Input::FromProject { project, name, message, body } => {
                 let from = Source::CrossProject { project, name: name.clone() };
                 self.letter(project, &name, Message::new(message, now, from, body));

@@ -67,33 +67,33 @@ impl Driver {
                     let _ = running.inbox.send(command);
                 }
             }
-            Effect::Clear { ticket, task, place, branch } => {
+            Effect::Clear { task, place, branch, then } => {
                 tokio::spawn(async move {
                     let result = clear(&parts, task, place, branch).await;
-                    parts.send(Input::Cleared { ticket, result });
+                    parts.send(Input::Cleared { then, result });
                 });
             }
-            Effect::Restore { ticket, task, place } => {
+            Effect::Restore { task, place, then } => {
                 tokio::spawn(async move {
                     let wanted = Wanted { task, branch: place.branch, path: place.worktree };
                     let result = parts.worktrees.restore(&wanted).await;
                     let result = result.map(restored_worktree).map_err(Fault::from);
-                    parts.send(Input::Restored { ticket, result });
+                    parts.send(Input::Restored { then, result });
                 });
             }
-            Effect::Recall { ticket, task, known } => {
+            Effect::Recall { task, known, then } => {
                 tokio::task::spawn_blocking(move || {
                     let result = recall::subtree(parts.store.sessions(), task, &known);
-                    parts.send(Input::Recalled { ticket, result: result.map_err(Fault::from) });
+                    parts.send(Input::Recalled { then, result: result.map_err(Fault::from) });
                 });
             }
-            Effect::Copy { ticket, from, to, title, description } => {
+            Effect::Copy { from, to, title, description, then } => {
                 tokio::spawn(async move {
                     let target = Target { source: from, title, description };
                     let copied =
                         parts.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
                     let result = copied.map(|events| events.len()).map_err(Fault::from);
-                    parts.send(Input::Copied { ticket, result });
+                    parts.send(Input::Copied { then, result });
                 });
             }
             Effect::Work { task, job } => {
@@ -106,21 +106,22 @@ impl Driver {
                 };
                 tokio::spawn(work.instrument(span));
             }
-            Effect::Decide { ticket, task, approval, approved } => {
-                if matches!(approval, Approval::RecurringTask { .. }) {
-                    self.rounds.deciding(ticket, task);
-                }
+            Effect::Decide(decision) => {
                 tokio::task::spawn_blocking(move || {
-                    let result = keep_decision(&parts, &approval, approved);
-                    match &approval {
-                        Approval::McpServer { hash } if approved && result.is_ok() => parts.pool.approve(hash),
-                        Approval::McpServer { .. }
-                        | Approval::RecurringTask { .. }
-                        | Approval::SetupHook { .. }
-                        | Approval::Project { .. } => {}
-                    }
-                    parts.send(Input::Decided { ticket, result });
-                    if let Approval::Project { .. } = approval {
+                    let approved = decision.approved;
+                    let result = keep_decision(&parts, &decision.approval, approved);
+                    let brings_letters = match &decision.approval {
+                        Approval::McpServer { hash } => {
+                            if approved && result.is_ok() {
+                                parts.pool.approve(hash);
+                            }
+                            false
+                        }
+                        Approval::RecurringTask { .. } | Approval::SetupHook { .. } => false,
+                        Approval::Project { .. } => true,
+                    };
+                    parts.send(Input::Decided { decision, result });
+                    if brings_letters {
                         parts.post.collect();
                     }
                 });
@@ -128,7 +129,7 @@ impl Driver {
             Effect::DiscardLetter { message } => {
                 tokio::task::spawn_blocking(move || parts.post.received(message));
             }
-            Effect::WriteDown { ticket, change } => self.write_plan_down(ticket, change),
+            Effect::WriteDown { change, then } => self.write_plan_down(change, then),
             Effect::Wake { timer, at } => self.wake_at(timer, at),
             Effect::Reply { id, result } => {
                 if let Some(reply) = self.replies.remove(&id) {

@@ -18,7 +18,7 @@ use crate::base::{Fault, TaskId, Timestamp, sanitize};
 use crate::config::paths::RepoFiles;
 use crate::config::recurring::{Plan, PlanChange};
 use crate::engine::feed::Watcher;
-use crate::engine::machine::{EffectId, Input};
+use crate::engine::machine::{Input, WritingDown};
 use crate::engine::update::{Level, Notice, Update};
 use crate::git::repo_file;
 use crate::model::ask::Approval;
@@ -48,8 +48,6 @@ pub(in crate::engine) struct Rounds {
     timer: Option<AbortOnDropHandle<()>>,
     /// Something changed that the timer does not know of.
     pub(super) stale: bool,
-    /// Tasks whose files the user decides about at this moment.
-    deciding: BTreeMap<EffectId, TaskId>,
 }
 
 /// What was found in the folder of plans.
@@ -73,7 +71,6 @@ impl Rounds {
             reading: None,
             timer: None,
             stale: false,
-            deciding: BTreeMap::new(),
         }
     }
 
@@ -115,17 +112,10 @@ impl Rounds {
         self.gone.extend(removed);
     }
 
-    /// The user decided about the file of a task, and that is being written down.
-    pub(super) fn deciding(&mut self, ticket: EffectId, task: TaskId) {
-        self.deciding.insert(ticket, task);
-    }
-
-    /// It is written down: a round that waited for it is due again.
-    pub(super) fn decided(&mut self, ticket: EffectId) {
-        if let Some(task) = self.deciding.remove(&ticket) {
-            self.asked.remove(&task);
-            self.stale = true;
-        }
+    /// The user has decided about the file of a task: a round that waited for it is due again.
+    pub(super) fn decided(&mut self, task: TaskId) {
+        self.asked.remove(&task);
+        self.stale = true;
     }
 
     /// Tells a new watcher what is wrong.
@@ -324,7 +314,7 @@ impl Driver {
         self.rounds.plans.iter().filter_map(next).collect()
     }
 
-    pub(super) fn write_plan_down(&self, ticket: EffectId, change: PlanChange) {
+    pub(super) fn write_plan_down(&self, change: PlanChange, then: WritingDown) {
         let (parts, top) = (Arc::clone(&self.parts), self.rounds.top.clone());
         tokio::task::spawn_blocking(move || {
             let result = write_down(&top, &change);
@@ -334,7 +324,7 @@ impl Driver {
                     tracing::warn!(%error, "the file of a recurring task will be asked about");
                 }
             }
-            parts.send(Input::WrittenDown { ticket, result });
+            parts.send(Input::WrittenDown { then, result });
         });
     }
 }

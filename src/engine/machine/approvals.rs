@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::config::recurring::Facts;
 use crate::config::trust;
 use crate::engine::command::CommandId;
-use crate::engine::machine::approving::Decision;
+use crate::engine::machine::approving::{Answered, Decision};
 use crate::engine::machine::asking::one_of_its_choices;
 use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::running::Place;
@@ -109,10 +109,9 @@ impl Machine {
         };
         let (approval, approved) = (approval.clone(), *choice == ChoiceId::Approve);
         self.answering.insert(ask.id);
-        let ticket = self.number();
-        let decision = Decision { task, ask: ask.id, answer, command, approval: approval.clone(), approved };
-        self.pending.insert(ticket, Pending::Decision(decision));
-        self.out.push(Effect::Decide { ticket, task, approval, approved });
+        let answered = Some(Answered { ask: ask.id, answer, command });
+        let decision = Decision { task, approval, approved, answered };
+        self.out.push(Effect::Decide(Box::new(decision)));
         Ok(())
     }
 
@@ -161,8 +160,8 @@ impl Machine {
         self.withdraw_approvals(task, None);
         if is_old {
             self.approvals.decide(what.clone(), true);
-            let ticket = self.number();
-            self.out.push(Effect::Decide { ticket, task, approval: what, approved: true });
+            let decision = Decision { task, approval: what, approved: true, answered: None };
+            self.out.push(Effect::Decide(Box::new(decision)));
         }
         if known == Some(false) {
             self.say(Level::Info, task, "you declined its file as it is now, so this round is left out");

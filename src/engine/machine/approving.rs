@@ -5,7 +5,7 @@
 use crate::base::{AskId, Fault, TaskId, Timestamp};
 use crate::engine::command::CommandId;
 use crate::engine::machine::asking::one_of_its_choices;
-use crate::engine::machine::{Effect, EffectId, Machine, Pending, Unapproved};
+use crate::engine::machine::{Effect, Machine, Pending, Unapproved};
 use crate::model::ask::{Approval, AskMode, ChoiceId, ServerApproval, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body};
 use crate::model::{Answer, Ask, AskKind};
@@ -15,15 +15,21 @@ const START: [(ChoiceId, &str); 2] = [(ChoiceId::Approve, "Let it start"), (Choi
 const TOOLS: [(ChoiceId, &str); 2] =
     [(ChoiceId::Approve, "Use the new list"), (ChoiceId::Decline, "Keep the accepted list")];
 
-/// What the person decided, on its way into the settings.
-#[derive(Debug)]
-pub(super) struct Decision {
-    pub(super) task: TaskId,
+/// What the user decided, on its way into the settings.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    pub task: TaskId,
+    pub approval: Approval,
+    pub approved: bool,
+    /// The question that it answers. `None` if nobody was asked: what an earlier version let run is approved as it is.
+    pub(super) answered: Option<Answered>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
     pub(super) ask: AskId,
     pub(super) answer: Answer,
     pub(super) command: CommandId,
-    pub(super) approval: Approval,
-    pub(super) approved: bool,
 }
 
 /// Returns the id of the question about an entry or a list with this hash. It has no time of its own: it is older than
@@ -117,17 +123,16 @@ impl Machine {
             None => return Err(one_of_its_choices(ask)),
         };
         self.answering.insert(ask.id);
-        let ticket = self.number();
         let approval = Approval::McpServer { hash };
-        let decision = Decision { task, ask: ask.id, answer, command, approval: approval.clone(), approved };
-        self.pending.insert(ticket, Pending::Decision(decision));
-        self.out.push(Effect::Decide { ticket, task, approval, approved });
+        let answered = Some(Answered { ask: ask.id, answer, command });
+        let decision = Decision { task, approval, approved, answered };
+        self.out.push(Effect::Decide(Box::new(decision)));
         Ok(())
     }
 
-    pub(super) fn decided(&mut self, now: Timestamp, ticket: EffectId, result: Result<(), Fault>) {
-        let Some(Pending::Decision(decision)) = self.pending.remove(&ticket) else { return };
-        let Decision { task, ask, answer, command, approval, approved } = decision;
+    pub(super) fn decided(&mut self, now: Timestamp, decision: Decision, result: Result<(), Fault>) {
+        let Decision { task, approval, approved, answered } = decision;
+        let Some(Answered { ask, answer, command }) = answered else { return };
         if let Err(fault) = result {
             self.answering.remove(&ask);
             return self.out.push(Effect::Reply { id: command, result: Err(fault) });

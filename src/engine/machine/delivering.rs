@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::{Actor, Begun, CommandId, Outcome, Outgoing};
-use crate::engine::machine::editing::Step;
 use crate::engine::machine::running::Place as InLine;
 use crate::engine::machine::slot::{Hold, Slot};
 use crate::engine::machine::{Effect, EffectId, Machine, Origin, Pending, Timer};
@@ -127,7 +126,7 @@ impl Machine {
                 self.settle(origin, self.created(task, Begun::Yes));
             }
             Pending::Completion(task) => self.told_above(task),
-            Pending::Edit(edit) => self.go_on_editing(now, *edit, Ok(Step::Through)),
+            Pending::Edit(edit) => self.kept(now, *edit, Ok(())),
             Pending::Halt(task) => self.halted(now, task),
             Pending::Answer { task, ask, command } => {
                 self.answering.remove(&ask);
@@ -140,8 +139,6 @@ impl Machine {
             Pending::Approval(ask) => drop(self.approving.remove(&ask)),
             Pending::TaskLimit(task, id, fault) => self.task_limit_asked(task, id, fault),
             Pending::Nothing | Pending::Marker(_) | Pending::Question(_) => {}
-            Pending::Recall(..) | Pending::Decision(_) => {}
-            Pending::WriteDown(then) => self.saved(now, *then),
         }
     }
 
@@ -170,7 +167,7 @@ impl Machine {
                 self.wake_after_refusal(now, task, Timer::AskDeadline { task, ask });
             }
             Pending::Withdrawal(task, command) => self.withdrawn(now, task, command, Err(fault())),
-            Pending::Edit(edit) => self.go_on_editing(now, *edit, Err(Fault::environment(reason))),
+            Pending::Edit(edit) => self.kept(now, *edit, Err(Fault::environment(reason))),
             Pending::Work(kept) => self.work_not_kept(now, &kept, fault()),
             Pending::Letter(id) => {
                 // Its file is still there: it is taken in when the next one comes, or at the next start.
@@ -182,9 +179,7 @@ impl Machine {
                 self.not_kept(reason);
             }
             Pending::TaskLimit(task, id, _) => self.task_limit_asked(task, id, fault()),
-            Pending::Nothing | Pending::WriteDown(_) | Pending::Recall(..) | Pending::Decision(_) => {
-                self.not_kept(reason);
-            }
+            Pending::Nothing => self.not_kept(reason),
         }
     }
 

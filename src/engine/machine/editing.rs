@@ -16,7 +16,8 @@ use crate::model::task::{Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
 pub(super) use deferring::Deferred;
-pub(super) use steps::{Continuation, Step};
+pub(super) use steps::Keeping;
+pub use steps::{Clearing, Copying, Recalling, Restoring};
 
 /// What a title may have.
 const TITLE_CHARS: usize = 200;

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::config::recurring::{Facts, PlanChange};
 use crate::engine::command::{Actor, Command, CommandId, Outcome, RestoredWorktree, SetAside};
-use crate::engine::machine::Approvals;
 use crate::engine::machine::job::{Job, Worked};
+use crate::engine::machine::{Approvals, Clearing, Copying, Decision, Recalling, Restoring, WritingDown};
 use crate::engine::recall::Recalled;
 use crate::engine::update::Notice;
-use crate::model::ask::Approval;
 use crate::model::event::{Body, BudgetScope, Event};
 use crate::model::fold::SessionState;
 use crate::model::message::Message;
@@ -154,29 +153,29 @@ pub enum Input {
     },
     /// A worktree was put away.
     Cleared {
-        ticket: EffectId,
+        then: Clearing,
         result: Result<SetAside, Fault>,
     },
     /// A worktree was brought back.
     Restored {
-        ticket: EffectId,
+        then: Restoring,
         result: Result<RestoredWorktree, Fault>,
     },
     /// A conversation was copied.
     Copied {
-        ticket: EffectId,
+        then: Copying,
         result: Result<usize, Fault>,
     },
     /// A job with a task's work is done, or could not be.
     Worked(Box<Worked>),
     /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
     Recalled {
-        ticket: EffectId,
+        then: Recalling,
         result: Result<Vec<Recalled>, Fault>,
     },
     /// What the user decided is in the settings, or could not be written.
     Decided {
-        ticket: EffectId,
+        decision: Box<Decision>,
         result: Result<(), Fault>,
     },
     Timer {
@@ -190,7 +189,7 @@ pub enum Input {
     },
     /// The files of recurring tasks are as they were to be, or not. The hash is that of a file that was written.
     WrittenDown {
-        ticket: EffectId,
+        then: WritingDown,
         result: Result<Option<String>, Fault>,
     },
     /// Another project's root says something.
@@ -228,6 +227,22 @@ pub enum Timer {
     Silence { task: TaskId },
 }
 
+impl Input {
+    /// Tells whether this is the answer to an effect that [begins work](Effect::begins_work).
+    pub(super) fn ends_work(&self) -> bool {
+        matches!(
+            self,
+            Self::Cleared { .. }
+                | Self::Restored { .. }
+                | Self::Recalled { .. }
+                | Self::Copied { .. }
+                | Self::Worked(_)
+                | Self::WrittenDown { .. }
+                | Self::Decided { .. }
+        )
+    }
+}
+
 /// Something to be done.
 #[derive(Debug)]
 pub enum Effect {
@@ -260,30 +275,30 @@ pub enum Effect {
     },
     /// Archive a worktree's work, then take it away. Answered by [`Input::Cleared`].
     Clear {
-        ticket: EffectId,
         task: TaskId,
         place: Place,
         branch: BranchFate,
+        then: Clearing,
     },
     /// Bring a worktree back. Answered by [`Input::Restored`].
     Restore {
-        ticket: EffectId,
         task: TaskId,
         place: Place,
+        then: Restoring,
     },
     /// Look for a task that is not in the tree, with what was below it. Answered by [`Input::Recalled`].
     Recall {
-        ticket: EffectId,
         task: TaskId,
         known: BTreeSet<TaskId>,
+        then: Recalling,
     },
     /// Copy a conversation. Answered by [`Input::Copied`].
     Copy {
-        ticket: EffectId,
         from: TaskId,
         to: TaskId,
         title: String,
         description: String,
+        then: Copying,
     },
     /// Do something with a task's work. Answered by [`Input::Worked`].
     Work {
@@ -292,18 +307,12 @@ pub enum Effect {
     },
     /// Make the files of recurring tasks say what the tree says. Answered by [`Input::WrittenDown`].
     WriteDown {
-        ticket: EffectId,
         change: PlanChange,
+        then: WritingDown,
     },
     /// Write down what the user decided, and do what follows from it outside of the machine. Answered by
     /// [`Input::Decided`].
-    Decide {
-        ticket: EffectId,
-        /// The task whose question it was.
-        task: TaskId,
-        approval: Approval,
-        approved: bool,
-    },
+    Decide(Box<Decision>),
     /// Remove a letter of a project whose messages the user does not want.
     DiscardLetter {
         message: MessageId,
@@ -320,6 +329,33 @@ pub enum Effect {
     Notify(Notice),
     /// Everything is stopped and kept.
     Ended,
+}
+
+impl Effect {
+    /// Tells whether this is work outside of the machine that one input will answer, with what goes on then.
+    pub(super) fn begins_work(&self) -> bool {
+        match self {
+            Self::Clear { .. }
+            | Self::Restore { .. }
+            | Self::Recall { .. }
+            | Self::Copy { .. }
+            | Self::Work { .. }
+            | Self::WriteDown { .. }
+            | Self::Decide(_) => true,
+            // Appends and saves are counted where somebody waits for them; runs, by the slots of their tasks.
+            Self::Append { .. }
+            | Self::SendOnce { .. }
+            | Self::SaveTree { .. }
+            | Self::Launch(_)
+            | Self::CancelLaunch { .. }
+            | Self::Tell { .. }
+            | Self::DiscardLetter { .. }
+            | Self::Wake { .. }
+            | Self::Reply { .. }
+            | Self::Notify(_)
+            | Self::Ended => false,
+        }
+    }
 }
 
 /// A worktree and its branch, as the tree has them.

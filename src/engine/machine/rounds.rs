@@ -10,7 +10,7 @@ use crate::config::recurring::{Edit, Facts, PlanChange, Schedule};
 use crate::engine::machine::delivering::Plan;
 use crate::engine::machine::editing::checked_title;
 use crate::engine::machine::saving::Then;
-use crate::engine::machine::{Effect, EffectId, Life, Machine, Origin, Pending};
+use crate::engine::machine::{Effect, Life, Machine, Origin, Pending, WritingDown};
 use crate::engine::update::{Level, Notice};
 use crate::model::ask::Approval;
 use crate::model::fold::SessionState;
@@ -202,8 +202,12 @@ impl Machine {
     }
 
     /// Goes on once the file of a recurring task is as the tree has it.
-    pub(super) fn written_down(&mut self, now: Timestamp, ticket: EffectId, result: Result<Option<String>, Fault>) {
-        let Some(Pending::WriteDown(then)) = self.pending.remove(&ticket) else { return };
+    pub(super) fn written_down(
+        &mut self,
+        now: Timestamp,
+        WritingDown(then): WritingDown,
+        result: Result<Option<String>, Fault>,
+    ) {
         match result {
             // What the user, or the root, wrote through us needs no further word.
             Ok(Some(hash)) => self.approvals.decide(Approval::RecurringTask { hash }, true),

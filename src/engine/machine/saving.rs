@@ -31,6 +31,10 @@ struct InFlight {
     changed: BTreeSet<TaskId>,
 }
 
+/// What goes on once the files of recurring tasks follow the tree.
+#[derive(Debug)]
+pub struct WritingDown(pub(super) Box<Then>);
+
 /// What happens once the tree is on the disk.
 #[derive(Debug)]
 pub(super) enum Then {
@@ -148,9 +152,7 @@ impl Machine {
             Then::Forked(forking) => self.forked(now, &forking),
             Then::Begin { origin, task } => self.begin_work(now, origin, task),
             Then::WriteDown { change, then } => {
-                let ticket = self.number();
-                self.pending.insert(ticket, Pending::WriteDown(then));
-                self.out.push(Effect::WriteDown { ticket, change });
+                self.out.push(Effect::WriteDown { change, then: WritingDown(then) });
             }
         }
     }

@@ -178,7 +178,8 @@ impl Machine {
     /// Says that it is over, once it is.
     pub(super) fn end_if_over(&mut self) {
         // What was said is also told: an append that is under way may be the first of several that belong together.
-        let kept = self.saves.is_idle() && self.pending.is_empty() && self.jobs == 0 && self.completions.is_empty();
+        let kept =
+            self.saves.is_idle() && self.pending.is_empty() && self.under_way == 0 && self.completions.is_empty();
         let over = self.quitting && kept && self.lives.values().all(|life| !life.slot.has_run());
         if over && !std::mem::replace(&mut self.ended, true) {
             self.out.push(Effect::Ended);

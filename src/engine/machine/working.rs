@@ -73,7 +73,6 @@ impl Machine {
 
     /// Starts a job that only looks.
     pub(super) fn start_job_aside(&mut self, task: TaskId, job: Job) {
-        self.jobs += 1;
         self.out.push(Effect::Work { task, job: Box::new(job) });
     }
 
@@ -99,7 +98,6 @@ impl Machine {
 
     /// A job is done, or could not be.
     pub(super) fn worked(&mut self, now: Timestamp, worked: Worked) {
-        self.jobs = self.jobs.saturating_sub(1);
         match worked {
             Worked::Verified { then, result } => self.verified(now, &then, result),
             Worked::Prepared { then, result } => self.merge_prepared(now, then, result),

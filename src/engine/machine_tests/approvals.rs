@@ -19,8 +19,9 @@ fn send_letter(rig: &mut Rig, project: ProjectId, message: MessageId) {
 /// Carries the last decision out. Returns what it is about and what was decided.
 fn decide(rig: &mut Rig) -> (Approval, bool) {
     let at = rig.effects.iter().rposition(|effect| matches!(effect, Effect::Decide { .. })).expect("a decision");
-    let Effect::Decide { ticket, approval, approved, .. } = rig.effects.remove(at) else { unreachable!() };
-    rig.feed(Input::Decided { ticket, result: Ok(()) });
+    let Effect::Decide(decision) = rig.effects.remove(at) else { unreachable!() };
+    let (approval, approved) = (decision.approval.clone(), decision.approved);
+    rig.feed(Input::Decided { decision, result: Ok(()) });
     (approval, approved)
 }
 

@@ -220,10 +220,10 @@ fn a_task_is_not_closed_while_anybody_in_it_is_at_work_or_in_progress() {
     // What the person stopped may be put away.
     rig.command(Command::Stop { scope: StopScope::Subtree(parent) });
     assert_eq!(rig.command(Command::Close { task: busy }), None, "its worktree is being put away");
-    let Some(Effect::Clear { ticket, task, branch, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
+    let Some(Effect::Clear { then, task, branch, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
     assert_eq!((task, branch), (busy, BranchFate::Keep));
     let set_aside = SetAside { archived: true, ..SetAside::default() };
-    rig.feed(Input::Cleared { ticket, result: Ok(set_aside.clone()) });
+    rig.feed(Input::Cleared { then, result: Ok(set_aside.clone()) });
     let closed = Outcome::Closed { task: busy, recurs: false, set_aside };
     assert_eq!(rig.reply(rig.last_command()), Some(Ok(closed)));
     assert_eq!((rig.status(busy), rig.view(busy).node.worktree), (Status::Closed, None));
@@ -244,11 +244,11 @@ fn what_is_said_while_a_worktree_is_put_away_is_not_forgotten() {
         rig.command(Command::Restore { task });
         rig.send(task, "are you there?");
         assert!(rig.launched().is_empty(), "{word}: nothing begins before the worktree is back");
-        let ticket = rig.effects.iter().find_map(|effect| match effect {
-            Effect::Restore { ticket, .. } => Some(*ticket),
+        let then = rig.effects.iter().find_map(|effect| match effect {
+            Effect::Restore { then, .. } => Some(then.clone()),
             _ => None,
         });
-        rig.feed(Input::Restored { ticket: ticket.unwrap(), result });
+        rig.feed(Input::Restored { then: then.unwrap(), result });
         assert_eq!(rig.launched(), [task], "{word}");
     }
 }
@@ -261,11 +261,11 @@ fn a_reset_takes_back_what_nobody_has_read() {
     rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
     rig.effects.clear();
     rig.command(Command::Reset { task });
-    let ticket = rig.effects.iter().find_map(|effect| match effect {
-        Effect::Clear { ticket, .. } => Some(*ticket),
+    let then = rig.effects.iter().find_map(|effect| match effect {
+        Effect::Clear { then, .. } => Some(then.clone()),
         _ => None,
     });
-    rig.feed(Input::Cleared { ticket: ticket.unwrap(), result: Ok(SetAside::default()) });
+    rig.feed(Input::Cleared { then: then.unwrap(), result: Ok(SetAside::default()) });
     let view = rig.view(task);
     assert_eq!(view.node.status, Status::Pending);
     assert!(view.unread.is_empty() && view.asks.is_empty(), "{view:?}");
@@ -274,16 +274,32 @@ fn a_reset_takes_back_what_nobody_has_read() {
 }
 
 #[test]
+fn nothing_is_over_while_a_worktree_is_put_away() {
+    let mut rig = Rig::new();
+    let task = rig.make_asleep(rig.root(), "Task");
+    rig.effects.clear();
+    rig.command(Command::Delete { task });
+    let at = rig.effects.iter().position(|effect| matches!(effect, Effect::Clear { .. })).unwrap();
+    let Effect::Clear { then, .. } = rig.effects.remove(at) else { unreachable!() };
+    rig.command(Command::Quit);
+    let is_over = |rig: &Rig| rig.effects.iter().any(|effect| matches!(effect, Effect::Ended));
+    assert!(!is_over(&rig), "the deletion is not through");
+    rig.feed(Input::Cleared { then, result: Ok(SetAside::default()) });
+    assert!(is_over(&rig));
+    assert!(rig.machine.tree().get(task).is_none());
+}
+
+#[test]
 fn a_deleted_task_that_the_disk_keeps_is_as_it_was() {
     let mut rig = Rig::new();
     let task = rig.make_asleep(rig.root(), "Task");
     rig.saves = Mood::Refuses;
     rig.command(Command::Delete { task });
-    let ticket = rig.effects.iter().find_map(|effect| match effect {
-        Effect::Clear { ticket, .. } => Some(*ticket),
+    let then = rig.effects.iter().find_map(|effect| match effect {
+        Effect::Clear { then, .. } => Some(then.clone()),
         _ => None,
     });
-    rig.feed(Input::Cleared { ticket: ticket.unwrap(), result: Ok(SetAside::default()) });
+    rig.feed(Input::Cleared { then: then.unwrap(), result: Ok(SetAside::default()) });
     assert!(message_of(rig.reply(rig.last_command())).contains("nothing was changed"));
     assert_eq!(rig.view(task).turns, 1, "its session is known as before");
 }
@@ -296,8 +312,8 @@ fn money_that_a_deleted_task_spent_stays_spent() {
     rig.start(root);
     rig.rest(root);
     rig.command(Command::Delete { task });
-    let Some(Effect::Clear { ticket, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
-    rig.feed(Input::Cleared { ticket, result: Ok(SetAside::default()) });
+    let Some(Effect::Clear { then, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
+    rig.feed(Input::Cleared { then, result: Ok(SetAside::default()) });
     rig.effects.clear();
     rig.send(root, "go on");
     let accounts: Vec<AccountOrder> = rig.orders().iter().flat_map(|order| order.accounts.clone()).collect();

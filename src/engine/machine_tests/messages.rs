@@ -61,8 +61,8 @@ fn a_message_to_a_finished_task_wakes_it() {
         rig.exit(task, if status == Status::Failed { &Exit::DoneFailed } else { &Exit::DonePassed });
         if status == Status::Closed {
             rig.command(Command::Close { task });
-            let Some(Effect::Clear { ticket, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
-            rig.feed(Input::Cleared { ticket, result: Ok(SetAside::default()) });
+            let Some(Effect::Clear { then, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
+            rig.feed(Input::Cleared { then, result: Ok(SetAside::default()) });
         }
         assert_eq!(rig.status(task), status);
         rig.effects.clear();

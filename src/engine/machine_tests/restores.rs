@@ -29,10 +29,10 @@ fn remembered(rig: &Rig, tasks: &[TaskId]) -> Vec<Recalled> {
 /// Wants a deleted task back, and gives the machine what is remembered of `tasks`.
 fn bring_back(rig: &mut Rig, task: TaskId, tasks: &[TaskId]) {
     assert_eq!(rig.command(Command::Restore { task }), None, "its session is read first");
-    let Some(Effect::Recall { ticket, task: of, known }) = rig.effects.pop() else { panic!("nobody reads it") };
+    let Some(Effect::Recall { then, task: of, known }) = rig.effects.pop() else { panic!("nobody reads it") };
     assert!(of == task && !known.contains(&task) && known.contains(&rig.root()));
     let found = remembered(rig, tasks);
-    rig.feed(Input::Recalled { ticket, result: Ok(found) });
+    rig.feed(Input::Recalled { then, result: Ok(found) });
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn a_task_that_nobody_remembers_is_refused() {
     let mut rig = Rig::new();
     let task = TaskId::fresh(&rig.ids);
     rig.command(Command::Restore { task });
-    let Some(Effect::Recall { ticket, .. }) = rig.effects.pop() else { panic!("nobody looks for it") };
-    rig.feed(Input::Recalled { ticket, result: Ok(Vec::new()) });
+    let Some(Effect::Recall { then, .. }) = rig.effects.pop() else { panic!("nobody looks for it") };
+    rig.feed(Input::Recalled { then, result: Ok(Vec::new()) });
     assert!(message_of(rig.reply(rig.last_command())).contains("no session remembers"));
 }
 

@@ -154,10 +154,10 @@ impl Rig {
                 self.tree = tree;
                 inputs.push_back(Input::TreeSaved { ticket });
             }
-            Effect::WriteDown { ticket, change } => {
+            Effect::WriteDown { change, then } => {
                 self.written.push(change);
                 self.approvals.decide(Approval::RecurringTask { hash: FILE_HASH.to_owned() }, true);
-                inputs.push_back(Input::WrittenDown { ticket, result: Ok(Some(FILE_HASH.to_owned())) });
+                inputs.push_back(Input::WrittenDown { then, result: Ok(Some(FILE_HASH.to_owned())) });
             }
             other => self.effects.push(other),
         }
@@ -402,12 +402,12 @@ impl Rig {
         let found =
             self.effects.iter().rposition(|effect| matches!(effect, Effect::Clear { .. } | Effect::Restore { .. }));
         match self.effects.remove(found.expect("a worktree is waited for")) {
-            Effect::Clear { ticket, task, .. } => {
-                self.feed(Input::Cleared { ticket, result: result.map(|()| SetAside::default()) });
+            Effect::Clear { then, task, .. } => {
+                self.feed(Input::Cleared { then, result: result.map(|()| SetAside::default()) });
                 task
             }
-            Effect::Restore { ticket, task, .. } => {
-                self.feed(Input::Restored { ticket, result: result.map(|()| RestoredWorktree::Clean) });
+            Effect::Restore { then, task, .. } => {
+                self.feed(Input::Restored { then, result: result.map(|()| RestoredWorktree::Clean) });
                 task
             }
             other => panic!("{other:?}"),

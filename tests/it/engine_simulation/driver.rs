@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use mxd::agent::machine::Input as RunInput;
 use mxd::base::{Fault, TaskId};
 use mxd::engine::command::{CommandId, RestoredWorktree, SetAside};
-use mxd::engine::machine::{Effect, EffectId, Hook, Input, LaunchFailure};
+use mxd::engine::machine::{Clearing, Copying, Effect, Hook, Input, LaunchFailure, Recalling, Restoring, WritingDown};
 use mxd::engine::recall::Recalled;
 use mxd::model::event::{Body, Event, TaskChanged};
 use mxd::model::fork::Target;
@@ -20,17 +20,17 @@ use super::world::World;
 
 /// Something slow that was asked for.
 pub enum Job {
-    Clear(EffectId),
-    Restore(EffectId),
+    Clear(Clearing),
+    Restore(Restoring),
     Recall {
-        ticket: EffectId,
+        then: Recalling,
         task: TaskId,
         known: BTreeSet<TaskId>,
     },
     /// The file of a recurring task.
-    WriteDown(EffectId),
+    WriteDown(WritingDown),
     Copy {
-        ticket: EffectId,
+        then: Copying,
         to: TaskId,
         target: Target,
     },
@@ -73,15 +73,15 @@ impl World {
             }
             Effect::Tell { task, command } => self.tell(task, command),
             Effect::Notify(_) => {}
-            Effect::Clear { ticket, .. } => self.jobs.push(Job::Clear(ticket)),
-            Effect::Restore { ticket, .. } => self.jobs.push(Job::Restore(ticket)),
-            Effect::Recall { ticket, task, known } => self.jobs.push(Job::Recall { ticket, task, known }),
-            Effect::WriteDown { ticket, .. } => self.jobs.push(Job::WriteDown(ticket)),
-            Effect::Decide { .. } | Effect::DiscardLetter { .. } => {
+            Effect::Clear { then, .. } => self.jobs.push(Job::Clear(then)),
+            Effect::Restore { then, .. } => self.jobs.push(Job::Restore(then)),
+            Effect::Recall { task, known, then } => self.jobs.push(Job::Recall { then, task, known }),
+            Effect::WriteDown { then, .. } => self.jobs.push(Job::WriteDown(then)),
+            Effect::Decide(_) | Effect::DiscardLetter { .. } => {
                 panic!("seed {}: nothing needs approval here", self.seed)
             }
-            Effect::Copy { ticket, from, to, title, description } => {
-                self.jobs.push(Job::Copy { ticket, to, target: Target { source: from, title, description } });
+            Effect::Copy { from, to, title, description, then } => {
+                self.jobs.push(Job::Copy { then, to, target: Target { source: from, title, description } });
             }
             // Nobody here asks for it: what becomes of work is tested on real repositories.
             Effect::Work { .. } => panic!("seed {}: a job that nobody asked for", self.seed),
@@ -246,27 +246,27 @@ impl World {
         let job = self.jobs.swap_remove(at);
         let fails = self.fails(8);
         match job {
-            Job::Clear(ticket) => {
+            Job::Clear(then) => {
                 let result = if fails { Err(Fault::environment("git said no")) } else { Ok(SetAside::default()) };
-                self.inbox.push_back(Input::Cleared { ticket, result });
+                self.inbox.push_back(Input::Cleared { then, result });
             }
-            Job::Restore(ticket) => {
+            Job::Restore(then) => {
                 let result = if fails { Err(Fault::environment("git said no")) } else { Ok(RestoredWorktree::Clean) };
-                self.inbox.push_back(Input::Restored { ticket, result });
+                self.inbox.push_back(Input::Restored { then, result });
             }
-            Job::WriteDown(ticket) => {
+            Job::WriteDown(then) => {
                 let result = if fails { Err(Fault::environment("the disk is full")) } else { Ok(None) };
-                self.inbox.push_back(Input::WrittenDown { ticket, result });
+                self.inbox.push_back(Input::WrittenDown { then, result });
             }
-            Job::Recall { ticket, task, known } => {
+            Job::Recall { then, task, known } => {
                 let result = if fails {
                     Err(Fault::environment("the log cannot be read"))
                 } else {
                     Ok(self.recall(task, known))
                 };
-                self.inbox.push_back(Input::Recalled { ticket, result });
+                self.inbox.push_back(Input::Recalled { then, result });
             }
-            Job::Copy { ticket, to, target } => {
+            Job::Copy { then, to, target } => {
                 let copied = if fails { Err("no") } else { self.disk.copy(&self.ids, self.now(), to, &target) };
                 let result = copied.map_err(Fault::environment).map(|events| {
                     self.tally.count("forked");
@@ -275,7 +275,7 @@ impl World {
                     self.inbox.extend(events.into_iter().map(observed));
                     count
                 });
-                self.inbox.push_back(Input::Copied { ticket, result });
+                self.inbox.push_back(Input::Copied { then, result });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Closing, resetting and deleting: worktrees go. What they held is archived first.
 
 use super::deferring::Removal;
-use super::steps::{Continuation, Step, What};
+use super::steps::{AfterAppend, AfterClear, Clearing, Edit};
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::PlanChange;
 use crate::engine::command::{Actor, Outcome, SetAside};
@@ -80,11 +80,11 @@ impl Machine {
             return Err(Fault::user(format!("{} is closed already", self.named(task))));
         }
         // A recurring task comes round again: with an empty conversation, it is as if it had been reset.
-        let (what, branch) = match self.node(task)?.recurring {
-            Recurring::Reset => (What::Reset, BranchFate::Delete),
-            Recurring::None | Recurring::Continue => (What::Close, BranchFate::Keep),
+        let (next, branch) = match self.node(task)?.recurring {
+            Recurring::Reset => (AfterClear::Reset, BranchFate::Delete),
+            Recurring::None | Recurring::Continue => (AfterClear::Close, BranchFate::Keep),
         };
-        self.clear(now, Continuation { origin, task, what }, task, branch);
+        self.clear(now, Edit { origin, task }, next, task, branch);
         Ok(())
     }
 
@@ -104,8 +104,7 @@ impl Machine {
         let mut left: Vec<TaskId> = self.tree.walk(task).map(|node| node.id).collect();
         left.iter().for_each(|task| self.life(*task).holds.add(Hold::Change));
         let Some(deepest) = left.pop() else { return Ok(()) };
-        let edit = Continuation { origin, task, what: What::Delete { left } };
-        self.clear(now, edit, deepest, BranchFate::Delete);
+        self.clear(now, Edit { origin, task }, AfterClear::Delete { left }, deepest, BranchFate::Delete);
         Ok(())
     }
 
@@ -126,27 +125,27 @@ impl Machine {
             ))
             .hint("try again in a moment"));
         }
-        self.clear(now, Continuation { origin, task, what: What::Reset }, task, BranchFate::Delete);
+        self.clear(now, Edit { origin, task }, AfterClear::Reset, task, BranchFate::Delete);
         Ok(())
     }
 
     /// Puts the worktree of `whose` away, then goes on with the change.
-    fn clear(&mut self, now: Timestamp, edit: Continuation, whose: TaskId, branch: BranchFate) {
+    fn clear(&mut self, now: Timestamp, edit: Edit, next: AfterClear, whose: TaskId, branch: BranchFate) {
         self.life(whose).holds.add(Hold::Change);
+        let then = Clearing { edit, next };
         let place = self.tree.get(whose).and_then(|node| self.spot(node));
-        let Some(place) = place else { return self.go_on_editing(now, edit, Ok(Step::Through)) };
-        let ticket = self.wait_for(edit);
-        self.out.push(Effect::Clear { ticket, task: whose, place, branch });
+        let Some(place) = place else { return self.cleared(now, then, Ok(SetAside::default())) };
+        self.out.push(Effect::Clear { task: whose, place, branch, then });
     }
 
     /// Takes a task out of the tree that never was whole, and whatever there is of its worktree.
     pub(in crate::engine::machine) fn unmake(&mut self, now: Timestamp, task: TaskId) {
         let origin = Origin::ENGINE;
-        self.clear(now, Continuation { origin, task, what: What::Unmake }, task, BranchFate::Delete);
+        self.clear(now, Edit { origin, task }, AfterClear::Unmake, task, BranchFate::Delete);
     }
 
-    pub(super) fn unmade(&mut self, task: TaskId, cleared: Result<Step, Fault>) {
-        if let Err(fault) = cleared {
+    pub(super) fn unmade(&mut self, task: TaskId, stays: Option<Fault>) {
+        if let Some(fault) = stays {
             // It is found as a stray later, and named there.
             let text = format!("the worktree of {}, which is undone, stays: {}", self.named(task), fault.message);
             self.out.push(Effect::Notify(Notice { level: Level::Warning, text, task: None }));
@@ -172,7 +171,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn closed(&mut self, now: Timestamp, edit: &Continuation, set_aside: SetAside) {
+    pub(super) fn closed(&mut self, now: Timestamp, edit: Edit, set_aside: SetAside) {
         let task = edit.task;
         let _ = self.tree.edit(task, |node| {
             node.status = if node.recurring == Recurring::None { Status::Closed } else { Status::Pending };
@@ -201,17 +200,15 @@ impl Machine {
     }
 
     /// On the disk before the tree, so that a closed task is not started again for something that was said before.
-    pub(super) fn take_everything_back(&mut self, now: Timestamp, edit: &Continuation, set_aside: SetAside) {
-        let task = edit.task;
-        let bodies = self.unread_and_unanswered(task, "the task was closed");
+    pub(super) fn take_everything_back(&mut self, now: Timestamp, edit: Edit, set_aside: SetAside) {
+        let bodies = self.unread_and_unanswered(edit.task, "the task was closed");
         if bodies.is_empty() {
             return self.closed(now, edit, set_aside);
         }
-        let next = edit.goes_on_with(What::CloseTree { set_aside });
-        self.append(task, bodies, Pending::Edit(Box::new(next)));
+        self.keep(edit, bodies, AfterAppend::Close { set_aside });
     }
 
-    pub(super) fn empty_conversation(&mut self, now: Timestamp, edit: &Continuation) {
+    pub(super) fn empty_conversation(&mut self, now: Timestamp, edit: Edit) {
         let task = edit.task;
         let mut bodies = self.unread_and_unanswered(task, "the task was reset");
         if self.lives.get(&task).is_some_and(|life| life.state.turns != SessionState::default().turns) {
@@ -221,32 +218,34 @@ impl Machine {
         if bodies.is_empty() {
             return self.start_over(now, edit);
         }
-        let next = edit.goes_on_with(What::ResetTree);
-        self.append(task, bodies, Pending::Edit(Box::new(next)));
+        self.keep(edit, bodies, AfterAppend::Reset);
     }
 
     /// Puts the last round of a recurring task away, because it was sent a message. What was said to it stays.
     pub(in crate::engine::machine) fn reset_for_round(&mut self, now: Timestamp, task: TaskId) {
         let origin = Origin::ENGINE;
-        self.clear(now, Continuation { origin, task, what: What::NewRound }, task, BranchFate::Delete);
+        self.clear(now, Edit { origin, task }, AfterClear::NewRound, task, BranchFate::Delete);
     }
 
-    pub(super) fn prepare_round(&mut self, now: Timestamp, edit: &Continuation, result: Result<Step, Fault>) {
+    /// Puts the conversation of the last round away.
+    pub(super) fn empty_round(&mut self, edit: Edit) {
         let task = edit.task;
-        if let Err(fault) = result {
-            // Not looked at again before the user has heard of it: it would be tried for ever.
-            self.life(task).holds.remove(Hold::Change);
-            return self.give_up_until_answered(now, task, "could not begin a new round", fault);
-        }
-        if matches!(edit.what, What::NewRound) {
-            let mut bodies =
-                self.lives.get(&task).map(|life| withdraw_asks(life, "a new round begins")).unwrap_or_default();
-            bodies.extend(self.take_queued_merge(task, DequeueReason::TaskChanged));
-            let (to, from, reason) = (None, None, MoveReason::Rewind);
-            bodies.push(HeadMoved { to, from, reason, carry: Box::default() }.into());
-            let next = edit.goes_on_with(What::NewRoundTree);
-            return self.append(task, bodies, Pending::Edit(Box::new(next)));
-        }
+        let mut bodies =
+            self.lives.get(&task).map(|life| withdraw_asks(life, "a new round begins")).unwrap_or_default();
+        bodies.extend(self.take_queued_merge(task, DequeueReason::TaskChanged));
+        let (to, from, reason) = (None, None, MoveReason::Rewind);
+        bodies.push(HeadMoved { to, from, reason, carry: Box::default() }.into());
+        self.keep(edit, bodies, AfterAppend::NewRound);
+    }
+
+    pub(super) fn no_new_round(&mut self, now: Timestamp, edit: Edit, fault: Fault) {
+        // Not looked at again before the user has heard of it: it would be tried for ever.
+        self.life(edit.task).holds.remove(Hold::Change);
+        self.give_up_until_answered(now, edit.task, "could not begin a new round", fault);
+    }
+
+    pub(super) fn new_round(&mut self, now: Timestamp, edit: Edit) {
+        let task = edit.task;
         let _ = self.tree.edit(task, |node| {
             node.status = Status::Pending;
             node.worktree = None;
@@ -258,7 +257,7 @@ impl Machine {
         self.let_go(now, &[task]);
     }
 
-    pub(super) fn start_over(&mut self, now: Timestamp, edit: &Continuation) {
+    pub(super) fn start_over(&mut self, now: Timestamp, edit: Edit) {
         let task = edit.task;
         let is_round = edit.origin.actor == Actor::Engine;
         let _ = self.tree.edit(task, |node| {
@@ -280,17 +279,14 @@ impl Machine {
         self.let_go(now, &[task]);
     }
 
-    pub(super) fn delete_next(&mut self, now: Timestamp, edit: Continuation) {
-        let What::Delete { mut left } = edit.what else { return };
-        let next = left.pop();
-        let edit = Continuation { what: What::Delete { left }, ..edit };
-        if let Some(next) = next {
-            return self.clear(now, edit, next, BranchFate::Delete);
+    pub(super) fn delete_next(&mut self, now: Timestamp, edit: Edit, mut left: Vec<TaskId>) {
+        if let Some(next) = left.pop() {
+            return self.clear(now, edit, AfterClear::Delete { left }, next, BranchFate::Delete);
         }
         let gone: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
         let recurring = self.tree.walk(edit.task).filter(|node| node.recurring != Recurring::None);
         let plans: Vec<TaskId> = recurring.map(|node| node.id).collect();
-        self.note(now, &edit, TreeAction::Deleted);
+        self.note(now, edit, TreeAction::Deleted);
         let above = self.tree.get(edit.task).and_then(|node| node.parent);
         let cost = self.spent_below(edit.task);
         if let Some(above) = above {

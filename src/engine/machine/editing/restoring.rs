@@ -1,13 +1,13 @@
 //! Bringing back and copying: a worktree from its branch or archive, a deleted task from its session, a conversation into
 //! another task.
 
-use super::steps::{Continuation, Step, What};
+use super::steps::{AfterRestore, Copying, Edit, Recalling, Restoring, Worktrees};
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Actor, Outcome, RestoredWorktree, Revived};
 use crate::engine::machine::saving::Then;
 use crate::engine::machine::slot::Hold;
-use crate::engine::machine::{Effect, EffectId, Life, Machine, Origin, Pending, Place};
+use crate::engine::machine::{Effect, Life, Machine, Origin, Place};
 use crate::engine::recall::Recalled;
 use crate::model::message::TreeAction;
 use crate::model::task::{Recurring, Status, TaskNode};
@@ -15,27 +15,24 @@ use crate::model::task::{Recurring, Status, TaskNode};
 impl Machine {
     pub(in crate::engine::machine) fn restore(&mut self, origin: Origin, task: TaskId) -> Result<(), Fault> {
         if self.tree.get(task).is_none() {
-            let ticket = self.number();
-            self.pending.insert(ticket, Pending::Recall(origin, task));
             let known = self.tree.all().map(|node| node.id).collect();
-            self.out.push(Effect::Recall { ticket, task, known });
+            self.out.push(Effect::Recall { task, known, then: Recalling(Edit { origin, task }) });
             return Ok(());
         }
         self.not_the_root(task, "restored")?;
         if self.is_busy(task) {
             return Err(Fault::user(format!("{} is at work: there is nothing to restore", self.named(task))));
         }
-        self.bring_back(Continuation { origin, task, what: What::Restore }, task);
+        self.bring_back(Edit { origin, task }, AfterRestore::Restore, task);
         Ok(())
     }
 
     /// Asks for the worktree of `whose`, then goes on with the change.
-    fn bring_back(&mut self, edit: Continuation, whose: TaskId) {
+    fn bring_back(&mut self, edit: Edit, next: AfterRestore, whose: TaskId) {
         let Some((branch, worktree)) = self.tree.get(whose).map(|node| self.new_spot(node)) else { return };
         let place = Place { worktree, branch, base: self.base_of(whose) };
         self.life(whose).holds.add(Hold::Change);
-        let ticket = self.wait_for(edit);
-        self.out.push(Effect::Restore { ticket, task: whose, place });
+        self.out.push(Effect::Restore { task: whose, place, then: Restoring { edit, next } });
     }
 
     /// The worktree of a task is there again: its node says so.
@@ -52,7 +49,7 @@ impl Machine {
         edited.is_ok()
     }
 
-    pub(super) fn restored(&mut self, now: Timestamp, edit: &Continuation, worktree: RestoredWorktree) {
+    pub(super) fn restored(&mut self, now: Timestamp, edit: Edit, worktree: RestoredWorktree) {
         let task = edit.task;
         if !self.stands_again(now, task) {
             return self.refuse(edit.origin, Fault::user(format!("there is no task {task} any more")));
@@ -65,18 +62,18 @@ impl Machine {
     pub(in crate::engine::machine) fn recalled(
         &mut self,
         now: Timestamp,
-        ticket: EffectId,
+        Recalling(edit): Recalling,
         result: Result<Vec<Recalled>, Fault>,
     ) {
-        let Some(Pending::Recall(origin, task)) = self.pending.remove(&ticket) else { return };
-        let result = result.and_then(|found| self.revive(now, origin, task, found));
+        let result = result.and_then(|found| self.revive(now, edit, found));
         if let Err(fault) = result {
-            self.refuse(origin, fault);
+            self.refuse(edit.origin, fault);
         }
     }
 
     /// Puts a deleted task back into the tree: below the task it was below, or below the root if that is gone.
-    fn revive(&mut self, now: Timestamp, origin: Origin, task: TaskId, found: Vec<Recalled>) -> Result<(), Fault> {
+    fn revive(&mut self, now: Timestamp, edit: Edit, found: Vec<Recalled>) -> Result<(), Fault> {
+        let task = edit.task;
         let Some(old) = found.first().map(|top| top.node.parent) else {
             return Err(Fault::user(format!("there is no task {task} in this project, and no session remembers one"))
                 .hint("`mxd restore` lists what was deleted and can be brought back"));
@@ -97,42 +94,41 @@ impl Machine {
             // If that is gone as well, the task above it counts the costs once more: never less than was spent.
             let _ = self.tree.edit(old, |node| node.deleted_cost = node.deleted_cost.saturating_sub(cost));
         }
-        let edit = Continuation { origin, task, what: What::Restore };
-        self.note(now, &edit, TreeAction::Restored);
+        self.note(now, edit, TreeAction::Restored);
         // A task that never had a branch has nothing to be brought back but itself.
         let mut left: Vec<TaskId> =
             revived.into_iter().filter(|id| self.tree.get(*id).is_some_and(|node| node.branch.is_some())).collect();
         left.reverse();
-        self.revive_worktrees(now, &edit, left, Vec::new());
+        self.revive_worktrees(now, edit, left, Vec::new());
         Ok(())
     }
 
-    fn revive_worktrees(
-        &mut self,
-        now: Timestamp,
-        edit: &Continuation,
-        mut left: Vec<TaskId>,
-        back: Vec<(TaskId, Result<RestoredWorktree, String>)>,
-    ) {
+    fn revive_worktrees(&mut self, now: Timestamp, edit: Edit, mut left: Vec<TaskId>, back: Worktrees) {
         let Some(of) = left.pop() else { return self.revived(now, edit, back) };
-        let edit = edit.goes_on_with(What::Revive { of, left, back });
-        self.bring_back(edit, of);
+        self.bring_back(edit, AfterRestore::Revive { of, left, back }, of);
     }
 
     /// One worktree is back, or could not be; the next follows.
-    pub(super) fn revive_next(&mut self, now: Timestamp, edit: Continuation, result: Result<Step, Fault>) {
-        let Continuation { origin, task, what: What::Revive { of, left, mut back } } = edit else { return };
+    pub(super) fn revive_next(
+        &mut self,
+        now: Timestamp,
+        edit: Edit,
+        of: TaskId,
+        left: Vec<TaskId>,
+        mut back: Worktrees,
+        result: Result<RestoredWorktree, Fault>,
+    ) {
         match result {
-            Ok(Step::Restored(worktree)) if self.stands_again(now, of) => back.push((of, Ok(worktree))),
+            Ok(worktree) if self.stands_again(now, of) => back.push((of, Ok(worktree))),
             // The disk refused the tree meanwhile.
-            Ok(_) => return self.refuse(origin, Fault::user(format!("there is no task {task} any more"))),
+            Ok(_) => return self.refuse(edit.origin, Fault::user(format!("there is no task {} any more", edit.task))),
             // Its conversation is back all the same, and a worktree is made for it when it works again.
             Err(fault) => back.push((of, Err(fault.message))),
         }
-        self.revive_worktrees(now, &Continuation { origin, task, what: What::Restore }, left, back);
+        self.revive_worktrees(now, edit, left, back);
     }
 
-    fn revived(&mut self, now: Timestamp, edit: &Continuation, back: Vec<(TaskId, Result<RestoredWorktree, String>)>) {
+    fn revived(&mut self, now: Timestamp, edit: Edit, back: Worktrees) {
         let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
         let above = self.tree.get(edit.task).and_then(|node| node.parent);
         let title = |task: TaskId| self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
@@ -169,8 +165,8 @@ impl Machine {
                 .hint("make a new task and fork into that"));
         }
         self.life(to).holds.add(Hold::Change);
-        let ticket = self.wait_for(Continuation { origin, task: to, what: What::Fork });
-        self.out.push(Effect::Copy { ticket, from, to, title, description });
+        let then = Copying(Edit { origin, task: to });
+        self.out.push(Effect::Copy { from, to, title, description, then });
         Ok(())
     }
 }

@@ -1,154 +1,163 @@
 //! Changes that take several steps: a worktree goes or comes back, an event is kept, then the tree changes. What a change
 //! is about is held meanwhile, so that nobody begins to work there.
+//!
+//! What comes next goes out with the effect that it waits for and comes back with the result, or waits for an append.
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{Outcome, RestoredWorktree, SetAside};
 use crate::engine::machine::slot::Hold;
-use crate::engine::machine::{EffectId, Machine, Origin, Pending};
+use crate::engine::machine::{Machine, Origin, Pending};
+use crate::model::event::Body;
 use crate::model::message::TreeAction;
 
-/// A change that goes on when a worktree is put away or brought back, or an event kept.
-#[derive(Debug)]
-pub(in crate::engine::machine) struct Continuation {
+/// A change to a task that takes several steps.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine::machine) struct Edit {
     pub(super) origin: Origin,
     pub(super) task: TaskId,
-    pub(super) what: What,
 }
 
-#[derive(Debug)]
-pub(super) enum What {
-    /// The worktree is away; what nobody has read is next.
+/// A change that goes on when a worktree is put away.
+#[derive(Clone, Debug)]
+pub struct Clearing {
+    pub(super) edit: Edit,
+    pub(super) next: AfterClear,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum AfterClear {
     Close,
-    /// Nothing waits for it any more; the tree is next.
-    CloseTree {
-        set_aside: SetAside,
-    },
-    /// The worktree is away; the conversation is next.
     Reset,
-    /// The conversation is empty; the tree is next.
-    ResetTree,
-    /// The worktree of the last round is away; the conversation is next. What was said to the task stays.
+    /// What was said to the task stays.
     NewRound,
-    /// The conversation of the last round is put away; the tree is next.
-    NewRoundTree,
-    /// These are still to be put away.
     Delete {
+        /// These are still to be put away.
         left: Vec<TaskId>,
     },
-    /// The worktree of a task that never was whole is away, or is not; the tree is next.
+    /// The task never was whole.
     Unmake,
+}
+
+/// A change that goes on when a worktree is brought back.
+#[derive(Clone, Debug)]
+pub struct Restoring {
+    pub(super) edit: Edit,
+    pub(super) next: AfterRestore,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum AfterRestore {
     Restore,
-    /// The worktree of `of` is back, or is not; those of `left` are next.
+    /// The task was deleted. The worktree of `of` is back, or is not; those of `left` are next.
     Revive {
         of: TaskId,
         left: Vec<TaskId>,
-        back: Vec<(TaskId, Result<RestoredWorktree, String>)>,
+        back: Worktrees,
     },
-    /// A conversation is being copied.
-    Fork,
 }
 
-/// What a change waited for, when that is done.
+/// The worktrees that are back, or could not be brought back.
+pub(super) type Worktrees = Vec<(TaskId, Result<RestoredWorktree, String>)>;
+
+/// A change that goes on when the session of a deleted task was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Recalling(pub(super) Edit);
+
+/// A change that goes on when a conversation is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Copying(pub(super) Edit);
+
+/// A change that goes on with the tree when its events are in the session.
 #[derive(Debug)]
-pub(in crate::engine::machine) enum Step {
-    /// An event is in the session, or there was nothing to do.
-    Through,
-    Cleared(SetAside),
-    Restored(RestoredWorktree),
-    /// So many events were copied.
-    Copied(usize),
+pub(in crate::engine::machine) struct Keeping {
+    pub(super) edit: Edit,
+    pub(super) next: AfterAppend,
 }
 
-impl Continuation {
-    /// Returns the same change at its next step.
-    pub(super) fn goes_on_with(&self, what: What) -> Self {
-        Self { origin: self.origin, task: self.task, what }
-    }
+#[derive(Debug)]
+pub(super) enum AfterAppend {
+    Close { set_aside: SetAside },
+    Reset,
+    NewRound,
 }
 
 impl Machine {
-    /// Waits for something before a change goes on.
-    pub(super) fn wait_for(&mut self, edit: Continuation) -> EffectId {
-        let ticket = self.number();
-        self.pending.insert(ticket, Pending::Edit(Box::new(edit)));
-        ticket
-    }
-
+    /// A worktree was put away, there was none, or it could not be.
     pub(in crate::engine::machine) fn cleared(
         &mut self,
         now: Timestamp,
-        ticket: EffectId,
+        Clearing { edit, next }: Clearing,
         result: Result<SetAside, Fault>,
     ) {
-        self.step_done(now, ticket, result.map(Step::Cleared));
+        match (next, result) {
+            (AfterClear::Close, Ok(set_aside)) => self.take_everything_back(now, edit, set_aside),
+            (AfterClear::Reset, Ok(_)) => self.empty_conversation(now, edit),
+            (AfterClear::Delete { left }, Ok(_)) => self.delete_next(now, edit, left),
+            (AfterClear::Close | AfterClear::Reset | AfterClear::Delete { .. }, Err(fault)) => {
+                self.give_up(now, edit, fault);
+            }
+            (AfterClear::NewRound, Ok(_)) => self.empty_round(edit),
+            (AfterClear::NewRound, Err(fault)) => self.no_new_round(now, edit, fault),
+            (AfterClear::Unmake, result) => self.unmade(edit.task, result.err()),
+        }
     }
 
+    /// Keeps events of a change in the session of its task; then the tree is next.
+    pub(super) fn keep(&mut self, edit: Edit, bodies: Vec<Body>, next: AfterAppend) {
+        self.append(edit.task, bodies, Pending::Edit(Box::new(Keeping { edit, next })));
+    }
+
+    /// The events of a change are in the session, or could not be kept.
+    pub(in crate::engine::machine) fn kept(
+        &mut self,
+        now: Timestamp,
+        Keeping { edit, next }: Keeping,
+        result: Result<(), Fault>,
+    ) {
+        match (next, result) {
+            (AfterAppend::Close { set_aside }, Ok(())) => self.closed(now, edit, set_aside),
+            (AfterAppend::Reset, Ok(())) => self.start_over(now, edit),
+            (AfterAppend::NewRound, Ok(())) => self.new_round(now, edit),
+            (AfterAppend::NewRound, Err(fault)) => self.no_new_round(now, edit, fault),
+            (AfterAppend::Close { .. } | AfterAppend::Reset, Err(fault)) => self.give_up(now, edit, fault),
+        }
+    }
+
+    /// A worktree was brought back, or could not be.
     pub(in crate::engine::machine) fn worktree_restored(
         &mut self,
         now: Timestamp,
-        ticket: EffectId,
+        Restoring { edit, next }: Restoring,
         result: Result<RestoredWorktree, Fault>,
     ) {
-        self.step_done(now, ticket, result.map(Step::Restored));
+        match (next, result) {
+            (AfterRestore::Restore, Ok(worktree)) => self.restored(now, edit, worktree),
+            (AfterRestore::Restore, Err(fault)) => self.give_up(now, edit, fault),
+            (AfterRestore::Revive { of, left, back }, result) => self.revive_next(now, edit, of, left, back, result),
+        }
     }
 
+    /// A conversation was copied, or could not be.
     pub(in crate::engine::machine) fn copied(
         &mut self,
         now: Timestamp,
-        ticket: EffectId,
+        Copying(edit): Copying,
         result: Result<usize, Fault>,
     ) {
-        self.step_done(now, ticket, result.map(Step::Copied));
-    }
-
-    fn step_done(&mut self, now: Timestamp, ticket: EffectId, result: Result<Step, Fault>) {
-        if let Some(Pending::Edit(edit)) = self.pending.remove(&ticket) {
-            self.go_on_editing(now, *edit, result);
-        }
-    }
-
-    pub(in crate::engine::machine) fn go_on_editing(
-        &mut self,
-        now: Timestamp,
-        edit: Continuation,
-        result: Result<Step, Fault>,
-    ) {
-        match edit.what {
-            What::Revive { .. } => return self.revive_next(now, edit, result),
-            What::Unmake => return self.unmade(edit.task, result),
-            What::NewRound | What::NewRoundTree => return self.prepare_round(now, &edit, result),
-            What::Close
-            | What::CloseTree { .. }
-            | What::Reset
-            | What::ResetTree
-            | What::Delete { .. }
-            | What::Restore
-            | What::Fork => {}
-        }
-        let step = match result {
-            Ok(step) => step,
-            Err(fault) => {
-                let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
-                self.refuse(edit.origin, fault);
-                return self.let_go(now, &held);
-            }
-        };
-        match (&edit.what, step) {
-            (What::Close, Step::Cleared(set_aside)) => self.take_everything_back(now, &edit, set_aside),
-            (What::Close, _) => self.take_everything_back(now, &edit, SetAside::default()),
-            (What::CloseTree { set_aside }, _) => self.closed(now, &edit, set_aside.clone()),
-            (What::Reset, _) => self.empty_conversation(now, &edit),
-            (What::ResetTree, _) => self.start_over(now, &edit),
-            (What::Delete { .. }, _) => self.delete_next(now, edit),
-            (What::Restore, Step::Restored(worktree)) => self.restored(now, &edit, worktree),
-            (What::Fork, Step::Copied(events)) => {
+        match result {
+            Ok(events) => {
                 self.settle(edit.origin, Outcome::Copied { events });
                 self.let_go(now, &[edit.task]);
             }
-            // Every step is answered in its own kind, and the rest returned above.
-            (What::Restore | What::Fork, _) => {}
-            (What::Revive { .. } | What::Unmake | What::NewRound | What::NewRoundTree, _) => {}
+            Err(fault) => self.give_up(now, edit, fault),
         }
+    }
+
+    /// Ends a change that cannot be made.
+    fn give_up(&mut self, now: Timestamp, edit: Edit, fault: Fault) {
+        let held: Vec<TaskId> = self.tree.walk(edit.task).map(|node| node.id).collect();
+        self.refuse(edit.origin, fault);
+        self.let_go(now, &held);
     }
 
     /// Lets go of the tasks that a change held. What was said to them meanwhile is looked at now.
@@ -164,7 +173,7 @@ impl Machine {
     }
 
     /// Tells the chain above of a change.
-    pub(super) fn note(&mut self, now: Timestamp, edit: &Continuation, action: TreeAction) {
+    pub(super) fn note(&mut self, now: Timestamp, edit: Edit, action: TreeAction) {
         let title = self.tree.get(edit.task).map(|node| node.title.clone()).unwrap_or_default();
         self.note_edit(now, edit.origin.actor, edit.task, &title, action, "");
     }
