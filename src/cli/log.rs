@@ -59,19 +59,15 @@ fn raw(console: &mut Console, viewer: &Viewer, task: TaskId) -> Result<(), Failu
     loop {
         let bytes = viewer.ask(async |handle| handle.raw_session(task, from).await)?;
         from += bytes.len() as u64;
-        if !console.is_terminal() {
-            console.bytes(&bytes)?;
-        } else {
+        if console.is_terminal() {
             // A character may lie across two pieces, but never across two lines.
             line.extend_from_slice(&bytes);
-            let whole = if bytes.is_empty() {
-                line.len()
-            } else {
-                line.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
-            };
-            let rest = line.split_off(whole);
+            let last = if bytes.is_empty() { Some(line.len()) } else { line.iter().rposition(|byte| *byte == b'\n') };
+            let rest = line.split_off(last.map_or(0, |end| line.len().min(end + 1)));
             console.bytes(sanitize::json(&String::from_utf8_lossy(&line)).as_bytes())?;
             line = rest;
+        } else {
+            console.bytes(&bytes)?;
         }
         if bytes.is_empty() {
             return Ok(());

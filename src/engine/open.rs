@@ -160,7 +160,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         project: project.clone(),
         settings: settings.clone(),
         clock: Arc::clone(&clock),
-        reader: LazyReader::Open(Reader::new(worktrees.clone(), store.sessions().clone())),
+        reader: LazyReader::Open(Arc::new(Reader::new(worktrees.clone(), store.sessions().clone()))),
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
     };

@@ -84,13 +84,13 @@ impl Queries {
             }
             Query::Search { question } => Answer::Search(self.aside(move |queries| queries.search(&question)).await?),
             Query::Find { name } => Answer::Find(self.aside(move |queries| queries.find(&name)).await?),
-            Query::Tasks => Answer::Tasks(self.aside(move |queries| queries.task_list()).await?),
+            Query::Tasks => Answer::Tasks(self.aside(Self::task_list).await?),
             Query::Summary { task } => {
                 Answer::Summary(Box::new(self.aside(move |queries| queries.summary(task)).await?))
             }
-            Query::Asks => Answer::Asks(self.aside(move |queries| queries.asks()).await?),
+            Query::Asks => Answer::Asks(self.aside(Self::asks).await?),
             Query::Costs { by } => Answer::Costs(self.aside(move |queries| queries.costs(by)).await?),
-            Query::DeletedTasks => Answer::DeletedTasks(self.aside(move |queries| queries.deleted_tasks()).await?),
+            Query::DeletedTasks => Answer::DeletedTasks(self.aside(Self::deleted_tasks).await?),
             Query::Models { from } => {
                 Answer::Models(model_list::models(&self.settings, from, Arc::clone(&self.clock)).await)
             }

@@ -73,7 +73,7 @@ impl Spot {
 /// for a query that needs it.
 #[derive(Clone)]
 pub enum LazyReader {
-    Open(Reader),
+    Open(Arc<Reader>),
     OnDemand(Arc<OnDemand>),
 }
 

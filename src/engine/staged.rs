@@ -38,7 +38,7 @@ pub fn staged(
         project: project.clone(),
         settings: merge(&Environment::default(), &[]).unwrap().settings,
         clock,
-        reader: LazyReader::Open(Reader::new(worktrees, sessions.clone())),
+        reader: LazyReader::Open(Arc::new(Reader::new(worktrees, sessions.clone()))),
         sessions,
         blobs: Blobs::new(disk, folder.blobs()),
     };
