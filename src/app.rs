@@ -14,7 +14,7 @@ pub mod setup;
 mod themes;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, Surroundings};
-pub use crate::ui::{ProjectChoice, Setting, Settings};
+pub use crate::ui::{ProjectChoice, Settings};
 pub use loaders::draft_conflicts;
 pub use programs::edit_files;
 pub use screen::{End, Opened, Options, check_terminal, key_problems, open, surroundings};

@@ -39,4 +39,3 @@ pub use driver::models;
 pub use handle::{Handle, Port};
 pub use open::{Options, load_tree, open};
 pub use read_only::{read_only, refusal};
-pub use reading::{History, Moment, Reader, Spot};

@@ -107,7 +107,14 @@ pub async fn draft_conflicts(handle: &Handle, task: TaskId, into: Goal) -> Resul
 }
 
 /// Reads a picture of this machine and hands it to the engine.
-pub(super) async fn attach(handle: Handle, task: TaskId, path: String, folder: PathBuf) -> Msg {
+pub(super) async fn attach(handle: Handle, task: TaskId, path: String, folders: Vec<PathBuf>) -> Msg {
+    let mut folder = PathBuf::new();
+    for candidate in folders {
+        folder = candidate;
+        if tokio::fs::try_exists(&folder).await.unwrap_or(false) {
+            break;
+        }
+    }
     let image = attached(&handle, &path, &folder).await;
     Msg::Attached { task, path, image }
 }

@@ -147,6 +147,8 @@ pub async fn set_up_in_lines(
                 let tried = tokio::select! {
                     tried = try_out(attempt, Arc::clone(&clock)) => tried,
                     _ = interrupted.recv() => return Ok(End::Quit),
+                    _ = hung_up.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
+                    _ = terminated.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
                 };
                 state.update(Msg::Tried(tried));
             }

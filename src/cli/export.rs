@@ -16,7 +16,7 @@ use crate::cli::viewer::Viewer;
 use crate::engine::query::TaskSummary;
 use crate::model::content::BlobId;
 use crate::store::{RealDisk, replace};
-use story::Teller;
+use story::{Part, Teller};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -98,16 +98,22 @@ impl Export<'_> {
         if self.format.json {
             return self.write_json(&head, out);
         }
+        let (above, part, end): (_, fn(&Part) -> String, _) = if self.format.html {
+            (html::head(&head), html::part, html::END)
+        } else {
+            (markdown::head(&head), markdown::part, "")
+        };
+        let mut out = Trimmed { out, last: String::new() };
+        out.write(&above)?;
         let blob = |id: &BlobId| self.viewer.ask(async |handle| handle.blob(id.clone()).await).ok();
         let mut teller = Teller::new(&blob);
         let is_damaged = self.viewer.each_event(self.task, |event| {
             teller.hear(event);
-            Ok(())
+            teller.ready().try_for_each(|told| out.write(&part(&told)))
         })?;
-        let story = teller.story();
-        let text = if self.format.html { html::page(&head, &story) } else { markdown::page(&head, &story) };
-        out(text.trim_end())?;
-        out("\n")?;
+        teller.rest().try_for_each(|told| out.write(&part(&told)))?;
+        out.write(end)?;
+        out.end()?;
         Ok(is_damaged)
     }
 
@@ -126,6 +132,27 @@ impl Export<'_> {
         })?;
         out(if before == "\n" { "]\n}\n" } else { "\n  ]\n}\n" })?;
         Ok(is_damaged)
+    }
+}
+
+/// Writes a document whose end has one line break, whatever its last piece ends with.
+struct Trimmed<'a, 'b> {
+    out: &'a mut Sink<'b>,
+    last: String,
+}
+
+impl Trimmed<'_, '_> {
+    fn write(&mut self, piece: &str) -> Result<(), Failure> {
+        if !piece.is_empty() {
+            let before = std::mem::replace(&mut self.last, piece.to_owned());
+            (self.out)(&before)?;
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        (self.out)(self.last.trim_end())?;
+        (self.out)("\n")
     }
 }
 

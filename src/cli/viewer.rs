@@ -70,6 +70,7 @@ fn settings(console: &mut Console, here: &Here) -> Result<Settings, Failure> {
         Ok(merged) => Ok(merged.settings),
         Err(fault) => {
             console.note(&format!("warning: {fault}"));
+            fault.hints.iter().for_each(|hint| console.note(&format!("  hint: {hint}")));
             Ok(merge(&Environment::default(), &[])?.settings)
         }
     }

@@ -219,7 +219,7 @@ pub enum FileCommand {
     DraftConflicts { task: TaskId, into: Goal },
     /// Store a picture, scaled down to what vendors take. Answered with [`Outcome::Attached`].
     AttachPicture { name: String, data: Bytes },
-    /// Set a value in one of the project's settings files, or remove it.
+    /// Set a value in one of the settings files that apply to the project, or remove it.
     SetSetting { layer: Layer, key: String, value: Option<String> },
 }
 

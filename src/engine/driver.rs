@@ -160,10 +160,6 @@ pub(in crate::engine) struct Parts {
     /// The records of running processes, and the output of commands while it grows.
     pub(in crate::engine) records: PathBuf,
     pub(in crate::engine) spill: PathBuf,
-    /// The settings of this project that are the person's own.
-    pub(in crate::engine) local_settings: PathBuf,
-    /// Held while a decision of the user is written into them.
-    pub(in crate::engine) deciding: std::sync::Mutex<()>,
     /// Whether the user was told that the setup hook is not committed, or leaves files.
     pub(in crate::engine) hook_notices: setup::HookNotices,
     /// There if the person was told of the setup hook.

@@ -75,7 +75,7 @@ pub struct Machine {
     saves: Saves,
     /// How many effects that begin work outside of the machine are not answered yet.
     under_way: usize,
-    /// What is to happen when an append, a copy or a clearing is through.
+    /// What goes on when an append is through.
     pending: BTreeMap<EffectId, Pending>,
     /// How messages that are on their way to a session are to be handed over.
     plans: BTreeMap<MessageId, Plan>,
@@ -155,7 +155,6 @@ impl Life {
 /// What goes on when an append is on the disk, or cannot be.
 #[derive(Debug)]
 enum Pending {
-    /// Nobody.
     Nothing,
     /// A letter of another project.
     Letter(MessageId),
@@ -392,3 +391,4 @@ impl Machine {
 #[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
+mod under_way;

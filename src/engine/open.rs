@@ -95,7 +95,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         },
     };
     let store = Store::start_watched(store_options, move |task, events| {
-        let _ = watch_store.send(Incoming::Kept { task, shown: shown.take(task), events: events.to_vec() });
+        let events = events.to_vec();
+        shown.seal(task, |shown| drop(watch_store.send(Incoming::Kept { task, shown, events })));
     })?;
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
@@ -169,9 +170,7 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         profiles: profile_folders,
         secrets: places,
         guarded: home.guarded(),
-        local_settings: folder.config(),
         settings_files: queries.settings_files(),
-        deciding: Mutex::default(),
         hook_notices: HookNotices::default(),
         hinted: folder.hinted_at_hook(),
         settings,

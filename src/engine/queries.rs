@@ -26,11 +26,12 @@ use crate::search::Search;
 use crate::store::chain::Damage;
 use crate::store::registry::Registry;
 use crate::store::scan::CHUNK;
+use crate::store::tree_file::TreeFile;
 use crate::store::{Blobs, EngineLock, RealDisk, Sessions, StoreError};
 
 /// How many files are considered when a path is completed.
 const MOST_FILES: usize = 50_000;
-/// How many events are read at once when a message is looked for.
+/// How many events are read at once: when a message is looked for, and of a whole session.
 const PAGE: usize = 500;
 
 /// Everything that queries are answered from.
@@ -135,7 +136,8 @@ impl Queries {
     /// Returns where a task works, as the disk has it.
     pub async fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
         self.aside(move |queries| {
-            let receipt = queries.sessions.active(task)?.state().work.receipt;
+            // A session that cannot be read has no receipt that counts.
+            let receipt = queries.digests().summary(&queries.sessions, task).ok().and_then(|it| it.state.work.receipt);
             let verify = queries.settings.verify.as_deref();
             let tree = queries.tree()?.tree;
             let spot = tree.and_then(|tree| Spot::of(&tree, task, &queries.project, verify, receipt));
@@ -167,8 +169,13 @@ impl Queries {
             index: folder.search(),
             lock: folder.search_lock(),
         };
-        // Without the tree, what was found has no titles, and is found all the same.
-        let tree = self.tree().map_or_else(|_| None, |saved| saved.tree);
+        // Where the tree's file went missing, everything is found all the same, without titles. What is below a task is
+        // not known then.
+        let mut file = TreeFile::new(Arc::new(RealDisk), folder.tree());
+        let tree = match question.below {
+            Some(_) => self.tree()?.tree,
+            None => file.load()?.map(|loaded| loaded.tree),
+        };
         Ok(search.find(tree.as_ref(), question)?)
     }
 

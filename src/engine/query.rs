@@ -174,9 +174,9 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     pub events: Vec<Event>,
-    /// Whether there are older ones.
+    /// Whether there are older ones. In a whole session that comes page by page, the one before was the older one.
     pub more: bool,
-    /// Whether something on the way could not be read.
+    /// Whether something on the way could not be read. Of a whole session, the last page says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub damaged: bool,
 }

@@ -1,5 +1,5 @@
 //! A project, opened for reading beside the process that works on it, or when no process does. Queries are answered from the
-//! disk; a screen follows the files as they change. Nothing is started, and nothing is written that an engine would write.
+//! disk; a screen follows the files as they change. Commands are refused, except for those about the user's own settings.
 //!
 //! What agents stream is not on the disk, so it is not seen here; what they have said and done is.
 
@@ -71,7 +71,7 @@ impl Port for ReadOnly {
                 }
                 // Settings belong to the user, not to the engine that works on the project.
                 Command::Files(FileCommand::SetSetting { layer, key, value }) => {
-                    self.queries.settings_files().set_aside(layer, key, value).await
+                    self.queries.settings_files().set_in_background(layer, key, value).await
                 }
                 _ => Err(refusal(&self.lock)),
             }

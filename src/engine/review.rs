@@ -1,6 +1,6 @@
 //! What a front end reads of a task's work, as plain data: differences, turns, what a merge or a rewind would do.
 //!
-//! Asked for through [`crate::engine::Handle`] or, without an engine, through [`crate::engine::Reader`].
+//! Asked for through [`crate::engine::Handle`], of an engine or of a project that is [only read](crate::engine::read_only).
 
 use std::path::PathBuf;
 

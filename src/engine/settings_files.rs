@@ -60,7 +60,7 @@ impl SettingsFiles {
     }
 
     /// As [`SettingsFiles::set`], beside whoever waits for it.
-    pub async fn set_aside(&self, layer: Layer, key: String, value: Option<String>) -> Result<Outcome, Fault> {
+    pub async fn set_in_background(&self, layer: Layer, key: String, value: Option<String>) -> Result<Outcome, Fault> {
         let files = self.clone();
         let setting = tokio::task::spawn_blocking(move || files.set(layer, &key, value.as_deref()));
         setting.await.map_err(|error| Fault::internal(error.to_string()))??;

@@ -196,7 +196,7 @@ mod system {
 
     /// Reads that from the process's line. Kernel threads and ended processes never have an environment. Elsewhere it is empty
     /// if it ends where it starts, but that also holds for a moment while the kernel lays it out: the code's end is only
-    /// set when that is done, and is 0 or 1 before.
+    /// set when that is done. Whoever may not see the process is told 1.
     pub(super) fn tells_no_environment(stat: &[u8]) -> bool {
         const KERNEL_THREAD: u64 = 0x0020_0000;
         let Some(close) = stat.iter().rposition(|byte| *byte == b')') else { return true };

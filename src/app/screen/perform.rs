@@ -64,7 +64,7 @@ impl Screen {
             Effect::ListFiles { task, query } => {
                 self.beside(loaders::files(&self.files, handle, task, query));
             }
-            Effect::Attach { task, path } => self.beside(loaders::attach(handle, task, path, self.folder(task))),
+            Effect::Attach { task, path } => self.beside(loaders::attach(handle, task, path, self.folders(task))),
             Effect::Search { question } => self.beside(loaders::search(&self.searches, handle, question)),
             Effect::OpenEditor { purpose, text } => self.open_editor(purpose, &text).await?,
             Effect::OpenPager { text, .. } => self.open_pager(&text).await?,
@@ -104,10 +104,9 @@ impl Screen {
         });
     }
 
-    /// Returns the folder that a task works in.
-    fn folder(&self, task: TaskId) -> PathBuf {
-        let place = self.model.place(task);
-        place.filter(|path| path.exists()).unwrap_or_else(|| self.options.project.path.clone())
+    /// Returns the folders that a path of a task may be meant in: where it works, if that is there, or the project's.
+    fn folders(&self, task: TaskId) -> Vec<PathBuf> {
+        self.model.place(task).into_iter().chain([self.options.project.path.clone()]).collect()
     }
 
     /// Keeps what was seen, one after the other.

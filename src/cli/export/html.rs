@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, html};
 
-use super::story::{Part, Picture, Story, What};
+use super::story::{Part, Picture, What};
 use super::{facts, title};
 use crate::engine::query::TaskSummary;
 
@@ -13,8 +13,10 @@ const STYLE: &str = include_str!("../../../assets/export.css");
 /// Nothing may be loaded or run, whatever stands in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// Returns the document.
-pub(super) fn page(head: &TaskSummary, story: &Story) -> String {
+pub(super) const END: &str = "</main>\n</body>\n</html>\n";
+
+/// Returns what stands above the conversation.
+pub(super) fn head(head: &TaskSummary) -> String {
     let title = escape(&title(head)).into_owned();
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -33,8 +35,12 @@ pub(super) fn page(head: &TaskSummary, story: &Story) -> String {
         }
     }
     out.push_str("</header>\n<main>\n");
-    story.parts.iter().for_each(|part| write_part(&mut out, part));
-    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+pub(super) fn part(part: &Part) -> String {
+    let mut out = String::new();
+    write_part(&mut out, part);
     out
 }
 

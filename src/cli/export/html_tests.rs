@@ -11,7 +11,8 @@ fn page_of(parts: Vec<What>) -> String {
         cost: MicroUsd::ZERO,
         tokens: 0,
     };
-    page(&head, &Story { parts: parts.into_iter().map(|what| Part { at, what }).collect() })
+    let parts: String = parts.into_iter().map(|what| part(&Part { at, what })).collect();
+    format!("{}{parts}{END}", super::head(&head))
 }
 
 const NASTY: &str = "</pre></details><script>alert(1)</script><img src=x onerror='a'>\"&amp;";

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-use super::story::{Picture, Story, What};
+use super::story::{Part, Picture, What};
 use super::{facts, title};
 use crate::engine::query::TaskSummary;
 
-/// Returns the document.
-pub(super) fn page(head: &TaskSummary, story: &Story) -> String {
+/// Returns what stands above the conversation.
+pub(super) fn head(head: &TaskSummary) -> String {
     let mut out = format!("# {}\n\n", line(&title(head)));
     for (name, value) in facts(head) {
         let _ = writeln!(out, "- {name}: {}", line(&value));
@@ -24,28 +24,31 @@ pub(super) fn page(head: &TaskSummary, story: &Story) -> String {
             let _ = writeln!(out, "> Result: {}\n", line(&round.result));
         }
     }
-    for part in &story.parts {
-        let at = part.at.to_seconds_string();
-        match &part.what {
-            What::Said { who, text, pictures, .. } => {
-                let _ = writeln!(out, "## {}\n\n*{at}*\n\n{}\n", line(who), own(text));
-                name_pictures(&mut out, pictures);
-            }
-            What::Folded { summary, text } => fold(&mut out, &format!("{summary} · {at}"), &[text]),
-            What::Tool { name, input, outcome } => {
-                let ended = outcome.as_ref().map_or_else(
-                    || "no outcome is known".to_owned(),
-                    |outcome| format!("{} after {} ms", if outcome.failed { "failed" } else { "done" }, outcome.millis),
-                );
-                let first = input.lines().next().unwrap_or_default();
-                let summary = format!("{name} {} · {ended} · {at}", crate::base::text::headline(first, 80));
-                let given = outcome.as_ref().map_or("", |outcome| outcome.text.as_str());
-                fold(&mut out, &summary, &[input, given]);
-                name_pictures(&mut out, outcome.as_ref().map_or(&[][..], |outcome| &outcome.pictures));
-            }
-            What::Note(note) => {
-                let _ = writeln!(out, "*{at} {}*\n", line(note));
-            }
+    out
+}
+
+pub(super) fn part(part: &Part) -> String {
+    let mut out = String::new();
+    let at = part.at.to_seconds_string();
+    match &part.what {
+        What::Said { who, text, pictures, .. } => {
+            let _ = writeln!(out, "## {}\n\n*{at}*\n\n{}\n", line(who), own(text));
+            name_pictures(&mut out, pictures);
+        }
+        What::Folded { summary, text } => fold(&mut out, &format!("{summary} · {at}"), &[text]),
+        What::Tool { name, input, outcome } => {
+            let ended = outcome.as_ref().map_or_else(
+                || "no outcome is known".to_owned(),
+                |outcome| format!("{} after {} ms", if outcome.failed { "failed" } else { "done" }, outcome.millis),
+            );
+            let first = input.lines().next().unwrap_or_default();
+            let summary = format!("{name} {} · {ended} · {at}", crate::base::text::headline(first, 80));
+            let given = outcome.as_ref().map_or("", |outcome| outcome.text.as_str());
+            fold(&mut out, &summary, &[input, given]);
+            name_pictures(&mut out, outcome.as_ref().map_or(&[][..], |outcome| &outcome.pictures));
+        }
+        What::Note(note) => {
+            let _ = writeln!(out, "*{at} {}*\n", line(note));
         }
     }
     out

@@ -4,7 +4,7 @@ use super::*;
 use crate::base::{MicroUsd, TaskId, Timestamp};
 use crate::cli::export::story::{Outcome, Part};
 
-fn head(project: &str) -> TaskSummary {
+fn summary(project: &str) -> TaskSummary {
     TaskSummary {
         project: project.to_owned(),
         task: TaskId::from_ulid(ulid::Ulid::from_parts(1, 1)),
@@ -16,7 +16,8 @@ fn head(project: &str) -> TaskSummary {
 
 fn page_of(parts: Vec<What>) -> String {
     let at = Timestamp::from_millis(0);
-    page(&head("app"), &Story { parts: parts.into_iter().map(|what| Part { at, what }).collect() })
+    let parts: String = parts.into_iter().map(|what| part(&Part { at, what })).collect();
+    format!("{}{parts}", super::head(&summary("app")))
 }
 
 fn said(text: &str) -> What {

@@ -1,6 +1,6 @@
 //! A session as it is told: what was said, what was done, in the order in which it happened. Bookkeeping is left out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use base64::Engine as _;
 
@@ -16,12 +16,6 @@ const LONGEST: usize = 200_000;
 const LARGEST_IMAGE: u64 = 5 << 20;
 /// Pictures that a page may show. What calls itself something else is only named.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-/// Everything that is told.
-#[derive(Debug, Default)]
-pub(super) struct Story {
-    pub(super) parts: Vec<Part>,
-}
 
 /// One thing that is told. All text in it is safe to show in a terminal.
 #[derive(Debug)]
@@ -74,32 +68,25 @@ pub(super) type Blobs<'a> = dyn Fn(&BlobId) -> Option<Vec<u8>> + 'a;
 
 /// Makes a story of events, one after the other. Outputs that were too large for the log are read from blobs.
 pub(super) struct Teller<'a> {
-    story: Story,
     blobs: &'a Blobs<'a>,
-    /// Calls without a result, by their place in the story.
+    /// What is not told yet, because a call before it has no result.
+    parts: VecDeque<Part>,
+    /// How many parts were told.
+    told: usize,
+    /// Calls without a result, by the number of their part.
     open: HashMap<String, usize>,
 }
 
 impl<'a> Teller<'a> {
     pub(super) fn new(blobs: &'a Blobs<'a>) -> Self {
-        Self { story: Story::default(), blobs, open: HashMap::new() }
+        Self { blobs, parts: VecDeque::new(), told: 0, open: HashMap::new() }
     }
 
     pub(super) fn hear(&mut self, event: Event) {
-        self.story.add(event, self.blobs, &mut self.open);
-    }
-
-    pub(super) fn story(self) -> Story {
-        self.story
-    }
-}
-
-impl Story {
-    fn add(&mut self, event: Event, blobs: &Blobs<'_>, open: &mut HashMap<String, usize>) {
         let at = event.ts;
         let what = match event.body {
             Body::ToolCall(call) => {
-                open.insert(call.call, self.parts.len());
+                self.open.insert(call.call, self.told + self.parts.len());
                 let input = serde_json::from_str::<serde_json::Value>(call.input.as_str());
                 let input = match (call.malformed, input) {
                     (Some(malformed), _) => malformed,
@@ -109,8 +96,9 @@ impl Story {
                 What::Tool { name: clean(&call.name), input: clean(&input), outcome: None }
             }
             Body::ToolResult(result) => {
-                let asked = open.remove(&result.call).and_then(|at| self.parts.get_mut(at));
-                let outcome = outcome(&result, blobs);
+                let number = self.open.remove(&result.call);
+                let asked = number.and_then(|number| self.parts.get_mut(number.checked_sub(self.told)?));
+                let outcome = outcome(&result, self.blobs);
                 match asked {
                     Some(Part { what: What::Tool { outcome: given, .. }, .. }) => {
                         *given = Some(outcome);
@@ -120,12 +108,25 @@ impl Story {
                     _ => What::Tool { name: clean(&result.name), input: String::new(), outcome: Some(outcome) },
                 }
             }
-            body => match told(body, blobs) {
+            body => match told(body, self.blobs) {
                 Some(what) => what,
                 None => return,
             },
         };
-        self.parts.push(Part { at, what });
+        self.parts.push_back(Part { at, what });
+    }
+
+    /// Takes the parts that can be told: all before the first call without a result. Calls are answered soon after they are
+    /// made, so a session of any length is told with little of it in memory.
+    pub(super) fn ready(&mut self) -> impl Iterator<Item = Part> {
+        let first_open = self.open.values().min().map_or(self.parts.len(), |number| number.saturating_sub(self.told));
+        self.told += first_open;
+        self.parts.drain(..first_open)
+    }
+
+    /// Takes what is left: no results come any more.
+    pub(super) fn rest(self) -> impl Iterator<Item = Part> {
+        self.parts.into_iter()
     }
 }
 

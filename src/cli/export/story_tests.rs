@@ -36,10 +36,10 @@ fn result(id: &str, content: Content) -> ToolResult {
     }
 }
 
-fn story_of(events: Vec<Event>, blobs: &Blobs<'_>) -> Story {
+fn story_of(events: Vec<Event>, blobs: &Blobs<'_>) -> Vec<Part> {
     let mut teller = Teller::new(blobs);
     events.into_iter().for_each(|event| teller.hear(event));
-    teller.story()
+    teller.rest().collect()
 }
 
 fn blob(hash: u8, bytes: u64) -> BlobRef {
@@ -63,13 +63,35 @@ fn a_call_and_what_it_gave_are_one_part_and_bookkeeping_is_none() {
         ],
         &|_| None,
     );
-    assert_eq!(story.parts.len(), 4, "{story:?}");
-    assert!(matches!(&story.parts[0].what, What::Said { text, by_person: false, .. } if text == "I look."));
-    let What::Tool { input, outcome: Some(outcome), .. } = &story.parts[1].what else { panic!("{story:?}") };
+    assert_eq!(story.len(), 4, "{story:?}");
+    assert!(matches!(&story[0].what, What::Said { text, by_person: false, .. } if text == "I look."));
+    let What::Tool { input, outcome: Some(outcome), .. } = &story[1].what else { panic!("{story:?}") };
     assert_eq!((input.as_str(), outcome.text.as_str()), ("command:\nls\npwd\ntimeout: 5", "nothing"));
     assert!(outcome.failed && outcome.millis == 7);
-    assert!(matches!(&story.parts[2].what, What::Tool { input, outcome: Some(_), .. } if input.is_empty()));
-    assert!(matches!(&story.parts[3].what, What::Tool { input, outcome: None, .. } if input == "[1]"));
+    assert!(matches!(&story[2].what, What::Tool { input, outcome: Some(_), .. } if input.is_empty()));
+    assert!(matches!(&story[3].what, What::Tool { input, outcome: None, .. } if input == "[1]"));
+}
+
+#[test]
+fn what_is_told_is_let_go_of_as_soon_as_no_call_before_it_is_open() {
+    let mut teller = Teller::new(&|_| None);
+    let said = |number, text: &str| event(number, AssistantText { text: text.to_owned() });
+    let mut told = Vec::new();
+    for heard in [
+        said(1, "one"),
+        event(2, Body::ToolCall(call("a", "{}"))),
+        event(3, Body::ToolCall(call("b", "{}"))),
+        event(4, Body::ToolResult(result("b", Content::text("second")))),
+        said(5, "while a runs"),
+        event(6, Body::ToolResult(result("a", Content::text("first")))),
+        said(7, "two"),
+    ] {
+        teller.hear(heard);
+        told.push(teller.ready().count());
+        assert_eq!(teller.told, told.iter().sum::<usize>());
+    }
+    assert_eq!(told, [1, 0, 0, 0, 0, 3, 1]);
+    assert_eq!(teller.rest().count(), 0);
 }
 
 #[test]
@@ -80,7 +102,7 @@ fn large_outputs_come_from_their_blobs_are_cut_and_may_be_missing() {
         let story = story_of(vec![event(1, Body::ToolResult(result("a", content)))], &|id| {
             (*id == kept.blob).then(|| output.clone())
         });
-        let What::Tool { outcome: Some(outcome), .. } = &story.parts[0].what else { panic!("{story:?}") };
+        let What::Tool { outcome: Some(outcome), .. } = &story[0].what else { panic!("{story:?}") };
         outcome.text.clone()
     };
     let text = told(Content::Blob(kept.clone()));

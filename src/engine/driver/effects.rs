@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 use super::{Driver, Parts, Running};
 use crate::base::trace::Variant;
 use crate::base::{EventId, Fault, MessageId, TaskId};
-use crate::config::{Edit, Layer};
+use crate::config::Layer;
 use crate::engine::command::{RestoredWorktree, SetAside};
 use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
 use crate::engine::recall;
@@ -22,8 +22,7 @@ use crate::model::event::{Body, Event};
 use crate::model::fork::Target;
 use crate::model::message::{Message, Source};
 use crate::model::run::Ending;
-use crate::store::replace::replace;
-use crate::store::{RealDisk, Sessions, StoreError};
+use crate::store::{Sessions, StoreError};
 
 impl Driver {
     pub(super) fn perform(&mut self, effect: Effect) {
@@ -198,15 +197,10 @@ pub(super) fn keep_decision(parts: &Parts, approval: &Approval, approved: bool) 
     {
         return Ok(());
     }
-    // Several decisions may be written at once.
-    let _writing = parts.deciding.lock().unwrap_or_else(PoisonError::into_inner);
-    let text = match std::fs::read_to_string(&parts.local_settings) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        read => read.map_err(|error| said(&error))?,
-    };
-    let edit = Edit { layer: Layer::Local, file: &parts.local_settings, text: &text };
-    let changed = edit.decide(approval, approved).map_err(|error| said(&error))?;
-    replace(&RealDisk, &parts.local_settings, changed.as_bytes()).map_err(|error| said(&error))
+    parts.settings_files.change(Layer::Local, |edit| edit.decide(approval, approved)).map_err(|mut fault| {
+        fault.message = format!("the settings could not be changed: {}", fault.message);
+        fault
+    })
 }
 
 /// Says that a launch came to nothing.

@@ -49,7 +49,9 @@ async fn carry_out(parts: &Arc<Parts>, command: FileCommand, spot: Option<Spot>)
             let stored = tokio::task::spawn_blocking(move || store_picture(&parts, name, data));
             stored.await.map_err(|error| Fault::internal(error.to_string()))?.map(Outcome::Attached)
         }
-        FileCommand::SetSetting { layer, key, value } => parts.settings_files.set_aside(layer, key, value).await,
+        FileCommand::SetSetting { layer, key, value } => {
+            parts.settings_files.set_in_background(layer, key, value).await
+        }
     }
 }
 

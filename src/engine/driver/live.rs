@@ -51,9 +51,11 @@ impl LiveBuffer {
         Some(number)
     }
 
-    /// Takes what was shown before an event of this task, which the disk has just acknowledged.
-    pub(in crate::engine) fn take(&self, task: TaskId) -> Vec<Live> {
-        self.lock().batches.remove(&task).map(|batch| batch.pieces).unwrap_or_default()
+    /// Passes what was shown before an event of this task, which the disk has just acknowledged, to `send`. Nothing new is
+    /// taken in until that is done, so that nothing newer can be sent before it.
+    pub(in crate::engine) fn seal(&self, task: TaskId, send: impl FnOnce(Vec<Live>)) {
+        let mut waiting = self.lock();
+        send(waiting.batches.remove(&task).map(|batch| batch.pieces).unwrap_or_default());
     }
 
     /// Takes a batch, unless it went with an event.

@@ -5,6 +5,12 @@ fn text(text: &str) -> Live {
     Live::TextDelta { text: text.to_owned() }
 }
 
+fn sealed(buffer: &LiveBuffer, task: TaskId) -> Vec<Live> {
+    let mut sealed = Vec::new();
+    buffer.seal(task, |shown| sealed = shown);
+    sealed
+}
+
 fn task() -> TaskId {
     TaskId::fresh(&IdSource::new(std::sync::Arc::new(crate::base::SystemClock)))
 }
@@ -25,17 +31,27 @@ fn what_cannot_be_put_together_stays_in_order() {
     for live in [text("a"), Live::Discarded, text("b"), text("c")] {
         buffer.push(task, live);
     }
-    assert_eq!(buffer.take(task), [text("a"), Live::Discarded, text("bc")]);
+    assert_eq!(sealed(&buffer, task), [text("a"), Live::Discarded, text("bc")]);
 }
 
 #[test]
 fn what_comes_after_an_event_is_not_told_before_it() {
     let (buffer, task) = (LiveBuffer::default(), task());
     let before = buffer.push(task, text("the first response")).unwrap();
-    assert_eq!(buffer.take(task), [text("the first response")], "it goes with the event that keeps it");
+    assert_eq!(sealed(&buffer, task), [text("the first response")], "it goes with the event that keeps it");
     let after = buffer.push(task, text("the second one")).unwrap();
     assert_eq!(buffer.take_batch(task, before), [], "the driver comes late for what the event took along");
     assert_eq!(buffer.take_batch(task, after), [text("the second one")]);
+}
+
+#[test]
+fn nothing_new_is_taken_in_while_an_event_is_on_its_way() {
+    let (buffer, task) = (LiveBuffer::default(), task());
+    buffer.push(task, text("before"));
+    buffer.seal(task, |shown| {
+        assert_eq!(shown, [text("before")]);
+        assert!(buffer.0.try_lock().is_err(), "whoever shows something now waits until the event is sent");
+    });
 }
 
 #[test]

@@ -16,7 +16,7 @@ const TOOLS: [(ChoiceId, &str); 2] =
     [(ChoiceId::Approve, "Use the new list"), (ChoiceId::Decline, "Keep the accepted list")];
 
 /// What the user decided, on its way into the settings.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Decision {
     pub task: TaskId,
     pub approval: Approval,
@@ -25,7 +25,7 @@ pub struct Decision {
     pub(super) answered: Option<Answered>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Answered {
     pub(super) ask: AskId,
     pub(super) answer: Answer,

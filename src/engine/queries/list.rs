@@ -165,7 +165,7 @@ impl Queries {
         Some(words).filter(|words| !words.is_empty())
     }
 
-    fn digests(&self) -> Digests {
+    pub(super) fn digests(&self) -> Digests {
         Digests::load(Arc::new(RealDisk), self.folder().digests())
     }
 }
