@@ -274,19 +274,18 @@ fn a_reset_takes_back_what_nobody_has_read() {
 }
 
 #[test]
-fn nothing_is_over_while_a_worktree_is_put_away() {
+fn nothing_is_over_while_something_is_done_outside() {
     let mut rig = Rig::new();
-    let task = rig.make_asleep(rig.root(), "Task");
-    rig.effects.clear();
-    rig.command(Command::Delete { task });
-    let at = rig.effects.iter().position(|effect| matches!(effect, Effect::Clear { .. })).unwrap();
-    let Effect::Clear { then, .. } = rig.effects.remove(at) else { unreachable!() };
+    assert!(rig.machine.is_quiet());
+    let task = TaskId::from_ulid(ulid::Ulid::from_parts(1, 1));
+    rig.command(Command::Restore { task });
+    assert!(!rig.machine.is_quiet(), "a deleted task is looked for");
+    let Some(Effect::Recall { then, .. }) = rig.effects.pop() else { panic!("nobody looks for it") };
     rig.command(Command::Quit);
     let is_over = |rig: &Rig| rig.effects.iter().any(|effect| matches!(effect, Effect::Ended));
-    assert!(!is_over(&rig), "the deletion is not through");
-    rig.feed(Input::Cleared { then, result: Ok(SetAside::default()) });
-    assert!(is_over(&rig));
-    assert!(rig.machine.tree().get(task).is_none());
+    assert!(!is_over(&rig), "whoever asked has no answer yet");
+    rig.feed(Input::Recalled { then, result: Ok(Vec::new()) });
+    assert!(is_over(&rig) && rig.machine.is_quiet());
 }
 
 #[test]
