@@ -64,7 +64,7 @@ impl Viewer {
     }
 }
 
-/// Returns the settings in force, whose keys are masked from then on. Settings that cannot be read keep nobody from reading.
+/// Returns the settings in force and masks their keys in all output. Falls back to the defaults if they cannot be read.
 fn settings(console: &mut Console, here: &Here) -> Result<Settings, Failure> {
     match here.settings(&home()?) {
         Ok(merged) => Ok(merged.settings),

@@ -85,7 +85,7 @@ pub(in crate::engine) enum Incoming {
     /// The store has these, in the order of the disk.
     Kept {
         task: TaskId,
-        /// What the run had shown by then, and nobody was told yet.
+        /// Streamed output from before the events that watchers have not seen yet.
         shown: Vec<Live>,
         events: Vec<Arc<Event>>,
     },

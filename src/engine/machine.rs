@@ -75,7 +75,7 @@ pub struct Machine {
     saves: Saves,
     /// How many effects that begin work outside of the machine are not answered yet.
     under_way: usize,
-    /// What goes on when an append is through.
+    /// Continuations of appends.
     pending: BTreeMap<EffectId, Pending>,
     /// How messages that are on their way to a session are to be handed over.
     plans: BTreeMap<MessageId, Plan>,
@@ -152,7 +152,7 @@ impl Life {
     }
 }
 
-/// What goes on when an append is on the disk, or cannot be.
+/// The continuation of an append: it runs when the append is on the disk or has failed.
 #[derive(Debug)]
 enum Pending {
     Nothing,

@@ -101,8 +101,13 @@ impl Port for ReadOnly {
     fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
         async move {
             let following = self.following.get_or_try_init(|| Following::start(&self.queries)).await?;
-            let watcher = following.feed.watch();
-            Ok((lock(&following.sight).snapshot(), watcher))
+            let (sight, feed) = (Arc::clone(&following.sight), Arc::clone(&following.feed));
+            // Under one lock: the watcher gets every change after this snapshot, and none that is in it.
+            blocking(move || {
+                let sight = lock(&sight);
+                (sight.snapshot(), feed.watch())
+            })
+            .await
         }
         .boxed()
     }
@@ -140,10 +145,13 @@ impl Following {
             while let Some(()) = news.recv().await {
                 tokio::time::sleep(GATHER).await;
                 while news.try_recv().is_ok() {}
-                let sight = Arc::clone(&sight);
-                match blocking(move || lock(&sight).look()).await {
-                    Ok(updates) => updates.iter().for_each(|update| feed.tell(update)),
-                    Err(fault) => tracing::error!(%fault, "the project could not be looked at"),
+                let (sight, feed) = (Arc::clone(&sight), Arc::clone(&feed));
+                let looked = blocking(move || {
+                    let mut sight = lock(&sight);
+                    sight.look().iter().for_each(|update| feed.tell(update));
+                });
+                if let Err(fault) = looked.await {
+                    tracing::error!(%fault, "the project could not be looked at");
                 }
             }
         });

@@ -69,7 +69,7 @@ pub(super) type Blobs<'a> = dyn Fn(&BlobId) -> Option<Vec<u8>> + 'a;
 /// Makes a story of events, one after the other. Outputs that were too large for the log are read from blobs.
 pub(super) struct Teller<'a> {
     blobs: &'a Blobs<'a>,
-    /// What is not told yet, because a call before it has no result.
+    /// Parts that wait for the result of an earlier call.
     parts: VecDeque<Part>,
     /// How many parts were told.
     told: usize,

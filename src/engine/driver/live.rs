@@ -26,8 +26,8 @@ struct Waiting {
     numbers: u64,
 }
 
-/// What a run showed since it was last told, or since its session last grew. The driver is called once for it, by number: a
-/// late call must not tell what comes after an event before that event.
+/// Streamed output since the last batch or the last event of the session. The driver is woken once for each batch, by its
+/// number: a late wake-up must not show text that follows an event before that event.
 struct Batch {
     number: u64,
     pieces: Vec<Live>,

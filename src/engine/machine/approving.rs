@@ -15,13 +15,13 @@ const START: [(ChoiceId, &str); 2] = [(ChoiceId::Approve, "Let it start"), (Choi
 const TOOLS: [(ChoiceId, &str); 2] =
     [(ChoiceId::Approve, "Use the new list"), (ChoiceId::Decline, "Keep the accepted list")];
 
-/// What the user decided, on its way into the settings.
+/// A decision of the user that is being saved in the settings.
 #[derive(Debug)]
 pub struct Decision {
     pub task: TaskId,
     pub approval: Approval,
     pub approved: bool,
-    /// The question that it answers. `None` if nobody was asked: what an earlier version let run is approved as it is.
+    /// The Ask that it answers. `None` for a recurring task of an earlier version, which is approved without an Ask.
     pub(super) answered: Option<Answered>,
 }
 

@@ -1,7 +1,8 @@
 //! Changes that take several steps: a worktree goes or comes back, an event is kept, then the tree changes. What a change
 //! is about is held meanwhile, so that nobody begins to work there.
 //!
-//! What comes next goes out with the effect that it waits for and comes back with the result, or waits for an append.
+//! The continuation of a step is sent out with its effect and comes back with the result. Only appends keep theirs in the
+//! machine.
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{Outcome, RestoredWorktree, SetAside};
@@ -17,7 +18,7 @@ pub(in crate::engine::machine) struct Edit {
     pub(super) task: TaskId,
 }
 
-/// A change that goes on when a worktree is put away.
+/// Continues a change after a worktree was removed.
 #[derive(Clone, Debug)]
 pub struct Clearing {
     pub(super) edit: Edit,
@@ -28,7 +29,7 @@ pub struct Clearing {
 pub(super) enum AfterClear {
     Close,
     Reset,
-    /// What was said to the task stays.
+    /// Messages to the task are kept.
     NewRound,
     Delete {
         /// These are still to be put away.
@@ -38,7 +39,7 @@ pub(super) enum AfterClear {
     Unmake,
 }
 
-/// A change that goes on when a worktree is brought back.
+/// Continues a change after a worktree was restored.
 #[derive(Clone, Debug)]
 pub struct Restoring {
     pub(super) edit: Edit,
@@ -59,15 +60,15 @@ pub(super) enum AfterRestore {
 /// The worktrees that are back, or could not be brought back.
 pub(super) type Worktrees = Vec<(TaskId, Result<RestoredWorktree, String>)>;
 
-/// A change that goes on when the session of a deleted task was read.
+/// Continues a change after the session of a deleted task was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Recalling(pub(super) Edit);
 
-/// A change that goes on when a conversation is copied.
+/// Continues a change after a conversation was copied.
 #[derive(Clone, Copy, Debug)]
 pub struct Copying(pub(super) Edit);
 
-/// A change that goes on with the tree when its events are in the session.
+/// Continues a change with the tree after its events were appended.
 #[derive(Debug)]
 pub(in crate::engine::machine) struct Keeping {
     pub(super) edit: Edit,
